@@ -12,6 +12,7 @@ python tests/benchmarks/label.py
 import os
 import sys
 import time
+from dataclasses import replace
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -21,6 +22,7 @@ from protocols import newsgroups
 from review import count
 
 from nbtext.applications.label.ranking import Ranking
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.text_classifier import TextClassifier
 
 GOALS = (0.50, 0.60, 0.70)
@@ -38,11 +40,14 @@ def rank(seed: int, n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int
     milliseconds = []
     while len(chosen) < n_labels:
         start = time.process_time()
-        row = ranking.choose(is_open)
+        known, numbers = np.unique(classes[chosen], return_inverse=True)
+        labeled = documents.take(np.array(chosen, dtype=np.int64))
+        labeled = replace(labeled, classes=numbers.astype(np.int32))
+        row = ranking.choose(is_open, count_classes(labeled, n_features, len(known)))
         assert row is not None
         is_open[row] = False
         chosen.append(row)
-        ranking.add(row, [int(classes[row])])
+        ranking.add([row])
         milliseconds.append(1000 * (time.process_time() - start))
     return chosen, milliseconds
 

@@ -10,7 +10,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.cli.train import parse_keywords
 from nbtext.documents.formats import FORMATS, check_suffix
-from nbtext.errors import InputError, SettingsError, number_of
+from nbtext.errors import SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import frozen
@@ -79,7 +79,7 @@ def label(given: Label) -> None:
 
     The screen shows a document with its most important words marked, the prediction of the model,
     and a key for each label. Enter accepts the prediction, s skips, u undoes, / searches, n adds a
-    label, q quits, ? shows all keys. The model learns each answer before it chooses the next
+    label, q quits. The model learns each answer before it chooses the next
     document: one that is uncertain, resembles many others, and is unlike those that have an answer.
 
     Each answer is on the disk before the next document is shown. Run the same command again to
@@ -128,17 +128,15 @@ def label(given: Label) -> None:
         else:
             features = replace(features, fields=source.field_names)
             features = features if words is None else extend_ngrams(words, features)
-        pool = read_pool(read_batches(source, on_batch), features, given.pool)
-    if not pool.documents:
-        raise InputError(
-            "no documents to label", where=given.sources[0], hint="name a source with documents"
-        )
+        batches = read_batches(source, on_batch)
+        pool = read_pool(batches, features, given.pool, given.sources[0])
     if pool.n_left_out:
         n_chosen = len(pool.documents)
-        chosen = (
-            f"chosen at random: {n_chosen:,} of {number_of(n_chosen + pool.n_left_out, 'document')}"
+        found = number_of(n_chosen + pool.n_left_out, "document")
+        running.say(
+            f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool",
+            quiet=quiet,
         )
-        running.say(f"{chosen}; for more, give a larger --pool", quiet=quiet)
     if words is not None:
         trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
     names = source.field_names or (TEXT,)

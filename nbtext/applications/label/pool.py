@@ -54,56 +54,55 @@ class Pool:
     counts: CorpusCounts
 
 
-def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int) -> Pool:
+def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int, source: str) -> Pool:
     """Return at most `size` documents, and their counts; documents that cannot be read are left
     out.
 
     If there are more, these are the ones whose ids and texts have the smallest hashes: a random
-    sample, which is the same in each run.
+    sample, which is the same in each run. InputError, located at `source`, if there is none.
     """
-    readable = (
-        (batch, row)
-        for batch in _with_texts(batches)
-        for row in range(len(batch))
-        if row not in batch.problems
-    )
-    found = (
-        PoolDocument(batch.ids[row], tuple(column[row] for column in batch.columns))
-        for batch, row in readable
-    )
     places = count()
-    kept = heapq.nsmallest(size, ((_hash(document), next(places), document) for document in found))
+    hashed = ((_hash(document), next(places), document) for document in _read_documents(batches))
+    kept = heapq.nsmallest(size, hashed)
+    if not kept:
+        hint = "name a source with documents"
+        raise InputError("no documents to label", where=source, hint=hint)
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
     return Pool(documents, next(places) - len(documents), count_documents(documents, features))
 
 
-def _with_texts(batches: Iterable[Batch]) -> Iterator[Batch]:
+def _read_documents(batches: Iterable[Batch]) -> Iterator[PoolDocument]:
     for batch in batches:
         batch.check_texts("labeling")
-        yield batch
+        for row, name in enumerate(batch.ids):
+            if row not in batch.problems:
+                yield PoolDocument(name, tuple(column[row] for column in batch.columns))
+
+
+def batch_of(documents: Sequence[PoolDocument]) -> Batch:
+    """Return documents as a batch, without labels."""
+    columns = tuple(map(list, zip(*(document.texts for document in documents), strict=True)))
+    return Batch([document.id for document in documents], columns, [None] * len(documents))
 
 
 def count_documents(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:
     """Return the counts of documents, all of which are retained, in order, without labels."""
     counter = CorpusCounter(features, sample_size=None)
-    places = list(map(str, range(len(documents))))  # as groups, by which the rows are put in order
-    columns = tuple(
-        [document.texts[k] for document in documents] for k in range(max(1, len(features.fields)))
-    )
-    for batch in Batch(places, columns, [""] * len(documents), groups=places).split(AT_ONCE):
-        counter.add(batch)
+    batch = batch_of(documents)
+    batch.labels = [""] * len(documents)
+    # as groups, by which the rows are put in order
+    batch.groups = list(map(str, range(len(documents))))
+    for part in batch.split(AT_ONCE):
+        counter.add(part)
     counts = counter.finish()
-    if counts.sample.groups is None:
-        return counts
+    assert counts.sample.groups is not None
     rows = counts.sample.take(np.argsort(counts.sample.groups.astype(np.int64)))
     return replace(counts, sample=replace(rows, groups=None))
 
 
-def _hash(document: PoolDocument) -> int:
-    digest = blake2b(
-        "\0".join((document.id, *document.texts)).encode("utf-8", "surrogatepass"), digest_size=8
-    )
-    return int.from_bytes(digest.digest(), "big")
+def _hash(document: PoolDocument) -> bytes:
+    text = "\0".join((document.id, *document.texts))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @frozen
@@ -160,6 +159,8 @@ class AnswerFile:
 
     def append(self, document: PoolDocument, labels: tuple[str, ...]) -> None:
         """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
+        for label in labels:
+            check_label(label)
         texts = dict(zip(self._fields, document.texts, strict=True))
         record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"

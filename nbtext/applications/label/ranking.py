@@ -15,13 +15,11 @@ Martinsson, Tropp, 2011.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from nbtext.arrays import Floats32, Integers, Mask
 from nbtext.bayes.calibration import TemperatureScaling
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import log_posterior
 from nbtext.features.document_counts import DocumentCounts
@@ -52,77 +50,53 @@ class Ranking:
         The counts of all documents.
     n_features : int
         Number of features.
-    statistics : ClassStatistics, optional
-        The statistics of labeled documents of an existing model, over the same features; None:
-        there is none.
     seed : int
         Of the samples of candidates.
     """
 
-    def __init__(
-        self,
-        documents: DocumentCounts,
-        n_features: int,
-        statistics: ClassStatistics | None = None,
-        *,
-        seed: int = SEED,
-    ) -> None:
+    def __init__(self, documents: DocumentCounts, n_features: int, *, seed: int = SEED) -> None:
         self._seed = seed
         n = len(documents)
-        columns = _select_columns(documents, n_features)
-        self._documents = documents.restrict(columns, n_features).binarize()
-        self._n_features = len(columns)
+        self._columns = _select_columns(documents, n_features)
         self._vectors = project(documents, n_features)
         compared = np.arange(n)
         if n > MAX_COMPARED:
             compared = np.sort(np.random.default_rng(SEED).choice(n, MAX_COMPARED, replace=False))
         self._compared = self._vectors[compared]
-        self._scored = self._documents.take(compared)
-        self._labeled: list[int] = []
-        self._covered = np.zeros(len(compared), dtype=np.float32)
-        empty = count_classes(self._documents.slice(0, 0), self._n_features, 0)
-        self._statistics = (
-            statistics.binarize().restrict(columns) if statistics is not None else empty
-        )
+        self._scored = documents.take(compared).restrict(self._columns, n_features).binarize()
+        self.restart()
 
-    def add(self, row: int, classes: list[int]) -> None:
-        """Count the labels of a document: none, one or several numbers of classes."""
-        self._labeled.append(row)
-        np.maximum(
-            self._covered, self._similarity(self._vectors[row : row + 1])[0], out=self._covered
-        )
-        counted = self._count(row, classes)
-        if counted is not None:
-            n_classes = max(counted.n_classes, self._statistics.n_classes)
-            self._statistics = _extend(self._statistics, n_classes) + _extend(counted, n_classes)
+    def restart(self) -> None:
+        """Forget which documents are labeled."""
+        self._n_labeled = 0
+        self._covered = np.zeros(len(self._compared), dtype=np.float32)
 
-    def remove(self, row: int, classes: list[int]) -> None:
-        """Undo `add`."""
-        self._labeled.remove(row)
-        self._covered[:] = 0
-        for start in range(0, len(self._labeled), N_CANDIDATES):
-            vectors = self._vectors[self._labeled[start : start + N_CANDIDATES]]
-            np.maximum(self._covered, self._similarity(vectors).max(axis=0), out=self._covered)
-        counted = self._count(row, classes)
-        if counted is not None:
-            self._statistics = self._statistics - _extend(counted, self._statistics.n_classes)
+    def add(self, rows: list[int]) -> None:
+        """Learn which further documents are labeled."""
+        self._n_labeled += len(rows)
+        for start in range(0, len(rows), N_CANDIDATES):
+            gains = self._similarity(self._vectors[rows[start : start + N_CANDIDATES]])
+            np.maximum(self._covered, gains.max(axis=0), out=self._covered)
 
-    def choose(self, is_open: Mask) -> int | None:
+    def choose(self, is_open: Mask, statistics: ClassStatistics | None) -> int | None:
         """Return the number of the document that teaches most among those that are open; None:
         there is none.
 
         The candidates are a random sample that depends on the number of labeled documents only.
+
+        statistics  of the labeled documents, over the features of all documents; None: there are
+                    none
         """
         rows = np.flatnonzero(is_open)
         if not len(rows):
             return None
         if len(rows) > N_CANDIDATES:
-            random = np.random.default_rng([self._seed, len(self._labeled)])
+            random = np.random.default_rng([self._seed, self._n_labeled])
             rows = np.sort(random.choice(rows, N_CANDIDATES, replace=False))
         gains = self._similarity(self._vectors[rows])
         gains -= self._covered
         np.maximum(gains, 0, out=gains)
-        return int(rows[np.argmax(gains @ self.compute_uncertainty())])
+        return int(rows[np.argmax(gains @ self.compute_uncertainty(statistics))])
 
     def _similarity(self, vectors: Vectors) -> Vectors:
         """Return the sharpened cosines of some vectors and all compared documents."""
@@ -130,29 +104,17 @@ class Ranking:
         np.maximum(cosines, 0, out=cosines)
         return np.asarray(cosines * cosines * cosines)
 
-    def _count(self, row: int, classes: list[int]) -> ClassStatistics | None:
-        """Return the statistics of a document, once for each of its classes; None without
-        classes.
-        """
-        if not classes:
-            return None
-        copies = self._documents.take(np.full(len(classes), row))
-        copies = replace(copies, classes=np.array(classes, dtype=np.int32))
-        return count_classes(copies, self._n_features, max(classes) + 1)
-
-    def compute_uncertainty(self) -> Floats32:
+    def compute_uncertainty(self, statistics: ClassStatistics | None) -> Floats32:
         """Return the uncertainty of each compared document."""
-        known = np.flatnonzero(self._statistics.class_documents)
-        if len(known) < 2:
+        n_classes = 0 if statistics is None else statistics.n_classes
+        if statistics is None or n_classes < 2:
             return np.ones(len(self._compared), dtype=np.float32)
-        scorer = EVENT_MODELS["complement"].compile(
-            self._statistics.keep_classes(known), smoothing=SMOOTHING
-        )
+        counted = statistics.binarize().restrict(self._columns)
+        scorer = EVENT_MODELS["complement"].compile(counted, smoothing=SMOOTHING)
         rows = self._scored
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
-        scores /= (
-            FLATNESS * length_temperature(len(known)).temperature(np.diff(rows.indptr))[:, None]
-        )
+        lengths = np.diff(rows.indptr)
+        scores /= FLATNESS * length_temperature(n_classes).temperature(lengths)[:, None]
         two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
         return np.asarray(1 - (two[:, 1] - two[:, 0]), dtype=np.float32)
 
@@ -165,12 +127,6 @@ def length_temperature(n_classes: int) -> TemperatureScaling:
     there are.
     """
     return TemperatureScaling(2 / max(2, n_classes), LENGTH_EXPONENT)
-
-
-def _extend(statistics: ClassStatistics, n_classes: int) -> ClassStatistics:
-    """Return the statistics with further classes, without documents."""
-    missing = n_classes - statistics.n_classes
-    return replace(statistics, class_documents=np.pad(statistics.class_documents, (0, missing)))
 
 
 def project(documents: DocumentCounts, n_features: int) -> Vectors:

@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
-import signal
 import string
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from nbtext.applications.label import keyboard
-from nbtext.applications.label.drawing import (
-    HELP,
-    MAX_CHARACTERS,
-    Drawing,
-    View,
-    draw,
-    format_prediction,
-    mark_document,
-)
-from nbtext.applications.label.keyboard import Keyboard
-from nbtext.errors import NbtextError, number_of
+import click
+
+from nbtext.errors import NbtextError, number_of, printable
 from nbtext.interrupts import interrupts_raise
-from nbtext.report.terminal import Screen
+from nbtext.model.explanation import Explanation
+from nbtext.report.explanation import mark_texts, part_weights
+from nbtext.report.terminal import Screen, format_screen
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from rich.text import Text
 
     from nbtext.applications.label.session import Session
     from nbtext.features.analyzer import Locator
 
+ENTER = "\r\n"  # POSIX systems send one, Windows the other
+BACKSPACE = "\x7f\b"
+ESCAPE = "\x1b"
+SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."  # an arrow and the like, or a character
+SCROLL = {"\x1b[A": -1, "\x1b[B": 1, "\xe0H": -1, "\xe0P": 1}  # pages; the last two: Windows
 COMMANDS = "nqsu"  # letters that are not keys of labels
 KEYS = (
     "1234567890"
     + "".join(c for c in string.ascii_lowercase if c not in COMMANDS)
     + string.ascii_uppercase
 )
-FOOTER = "Enter accept  s skip  u undo  / search  n new label  q quit  ? help"
-FOOTER_SEVERAL = "1… switch  Enter save  s skip  u undo  / search  n new label  q quit  ? help"
-ENTER_SCREEN = "\x1b[?1049h\x1b[?25l"
-LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l"
-OUTCOME = "no document is left: all have an answer; q quits, u undoes"
-AGAIN = "all other documents have an answer: skipped documents come again"
-UNDONE = {
-    "answer": "the last answer is removed",
-    "skip": "back to the skipped document",
-    "": "nothing to undo",
-}
+OTHER_KEYS = "s skip  u undo  / search  n new label  ↑ ↓ scroll  q quit"
+MAX_CHARACTERS = 10_000  # of a text that are shown
+MAX_LABEL = 26  # characters of a label
+N_OTHER_LINES = 7  # that labels leave for the rest of the screen
 
 
 class LabelingScreen:
@@ -72,65 +63,49 @@ class LabelingScreen:
         # the key of a label switches it on or off, and gives no answer
         self._is_switched = session.file.has_lists
         self._message = ""
-        self._prompt: tuple[str, str] | None = None  # what is asked for, and what was typed
-        self._is_help = self._is_finished = False
-        self._size = shutil.get_terminal_size()
-        self._view = View("", (), (), "", (), "")
-        self._drawing = Drawing((), 0, 0)
+        self._page = 0  # lines of the text that are shown
         self._show_document()
 
     def run(self) -> None:
         """Obey keys until the person quits, or the terminal is gone."""
-        with Keyboard() as keys, _full_screen():
+        from rich.console import Console
+
+        with pressed_keys() as keys, Console().screen(), interrupts_raise():
             self._draw()
-            while not self._is_finished:
-                key = keys.read()
-                if key == keyboard.END_OF_INPUT:
+            for key in keys:
+                if key == "q":
                     return
-                if key is None:
-                    if shutil.get_terminal_size() == self._size:
-                        continue
-                else:
-                    self._obey(key)
+                self._message = ""
+                self._obey(key, keys)
                 self._draw()
 
-    def _obey(self, key: str) -> None:
-        """Do what a key means."""
-        self._message = ""
-        if self._prompt is not None:
-            self._edit(key)
-        elif self._is_help:
-            self._is_help = False
-        elif key in SCROLL:
-            n_lines, n_pages = SCROLL[key]
-            shown = self._drawing
-            self._view = replace(self._view, top=shown.top + n_lines + n_pages * shown.page)
-        elif key == keyboard.ENTER:
-            self._accept()
+    def _obey(self, key: str, keys: Iterator[str]) -> None:
+        """Do what a key means; `keys` are those that follow."""
+        session = self._session
+        labels = session.labels
+        if key in ENTER:
+            if self._chosen or self._is_switched:
+                chosen = tuple(label for label in labels if label in self._chosen)
+                self._do(lambda: session.answer(chosen))
         elif key == "s":
-            self._do(self._session.skip)
+            self._do(session.skip)
         elif key == "u":
-            self._do(self._session.undo)
-        elif key == "q":
-            self._is_finished = True
-        elif key == "?":
-            self._is_help = True
+            self._do(session.undo)
         elif key == "/":
-            self._prompt = ("search", "")
+            words = self._ask("search", keys)
+            if session.search(words):
+                self._show_document()
+            else:
+                self._message = f"no document without an answer contains {words!r}"
         elif key == "n":
-            self._prompt = ("label", "")
-        elif key in KEYS and KEYS.index(key) < len(self._session.labels):
-            self._choose(self._session.labels[KEYS.index(key)])
-        elif key.isprintable() and len(key) == 1:
-            self._message = "no label has this key; ? shows the keys"
-
-    def _accept(self) -> None:
-        """Save the labels that are switched on: at first those that are predicted."""
-        if self._chosen or self._is_switched:
-            labels = tuple(label for label in self._session.labels if label in self._chosen)
-            self._do(lambda: self._session.answer(labels))
-        else:
-            self._message = "no prediction to accept: press the key of a label, or n to type one"
+            if label := self._ask("label", keys).strip():
+                if label not in labels:
+                    labels.append(label)
+                self._choose(label)
+        elif key in SCROLL:
+            self._top += SCROLL[key] * self._page
+        elif key in KEYS[: len(labels)]:
+            self._choose(labels[KEYS.index(key)])
 
     def _choose(self, label: str) -> None:
         if self._is_switched:
@@ -138,54 +113,46 @@ class LabelingScreen:
         else:
             self._do(lambda: self._session.answer((label,)))
 
-    def _do(self, action: Callable[[], str | None]) -> None:
+    def _do(self, action: Callable[[], None]) -> None:
         """Change the session, and show its next document; after an error, the document stays."""
         try:
-            undone = action()
+            action()
         except NbtextError as error:
             self._message = str(error)
-            return
-        self._show_document()
-        self._message = (
-            UNDONE[undone] if undone is not None else AGAIN if self._session.is_again else ""
-        )
+        else:
+            self._show_document()
 
-    def _edit(self, key: str) -> None:
-        """Change what is typed at a prompt."""
-        assert self._prompt is not None
-        what, typed = self._prompt
-        if key == keyboard.ESCAPE:
-            self._prompt = None
-        elif key == keyboard.BACKSPACE:
-            self._prompt = (what, typed[:-1])
-        elif key == keyboard.TAB and what == "label":
-            found = [label for label in self._session.labels if label.startswith(typed)]
-            shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*found, strict=False))
-            self._prompt = (what, "".join(letters[0] for letters in shared) or typed)
-        elif key == keyboard.ENTER:
-            self._prompt = None
-            self._finish_prompt(what, typed)
-        elif len(key) == 1 and key.isprintable():
-            self._prompt = (what, typed + key)
-
-    def _finish_prompt(self, what: str, typed: str) -> None:
-        if what == "search":
-            n_found = self._session.search(typed)
-            if n_found or not typed:
-                self._show_document()
-            else:
-                self._message = f"no document without an answer contains {typed!r}"
-        elif typed.strip() and self._session.current is not None:
-            try:
-                label = self._session.add_label(typed)
-            except NbtextError as error:
-                self._message = str(error)
-            else:
-                self._choose(label)
+    def _ask(self, what: str, keys: Iterator[str]) -> str:
+        """Return what is typed until Enter; after Esc, nothing. Tab completes a label."""
+        typed = ""
+        while True:
+            self._message = f"{what}: {typed}▏  (Enter: done, Esc: back)"
+            self._draw()
+            self._message = ""
+            key = next(keys, ESCAPE)
+            if key == ESCAPE:
+                return ""
+            if key in ENTER:
+                return typed
+            if key in BACKSPACE:
+                typed = typed[:-1]
+            elif key == "\t":
+                found = [label for label in self._session.labels if label.startswith(typed)]
+                typed = found[0] if len(found) == 1 else typed
+            elif key.isprintable():
+                typed += key
 
     def _show_document(self) -> None:
-        """Explain the current document, and begin a new view."""
-        explanations = self._session.explain()
+        """Explain the current document, and show its beginning."""
+        document = self._session.current
+        explanations = []
+        self._top = 0
+        self._texts: list[Text] = []
+        self._prediction = "no document is left: all have an answer"
+        if document is not None:
+            explanations = self._session.learner.explain(document)
+            self._texts = mark_document(document.texts, explanations, self._locate)
+            self._prediction = format_prediction(explanations)
         # one label is predicted whatever its probability is
         minimum = 0.5 if self._is_switched else 0.0
         self._chosen = {
@@ -193,77 +160,109 @@ class LabelingScreen:
             for each in explanations
             if each.label is not None and (each.probability or 0) >= minimum
         }
-        document = self._session.current
-        if document is None:
-            self._view = View("", (), (), OUTCOME, (), "")
-            return
-        text, weights = mark_document(document.texts, explanations, self._locate)
-        self._view = View(document.id, text, weights, format_prediction(explanations), (), "")
 
     def _draw(self) -> None:
-        self._size = shutil.get_terminal_size()
+        from rich.rule import Rule
+
         session = self._session
-        keys = KEYS.ljust(len(session.labels))
-        choices = tuple(
-            (key, label, label in self._chosen)
-            for key, label in zip(keys, session.labels, strict=False)
+        size = shutil.get_terminal_size()
+        screen = replace(self._screen, width=size.columns)
+        name = session.current.id if session.current is not None else ""
+        header = (
+            f"{number_of(len(session.file.answers), 'answer')} · {session.n_left:,} left · {name}"
         )
-        status = self._message or (FOOTER_SEVERAL if self._is_switched else FOOTER)
-        if self._prompt is not None:
-            status = f"{self._prompt[0]}: {self._prompt[1]}▏  (Enter: done, Esc: back)"
-        parts = [number_of(len(session.file.answers), "answer"), f"{session.n_left:,} left"]
-        if session.n_found is not None:
-            parts.append(f"search: {session.n_found:,}")
-        header = " · ".join(filter(None, (*parts, self._view.header)))
-        view = replace(self._view, header=header, choices=choices, status=status)
-        if self._is_help:
-            from rich.text import Text
-
-            view = replace(view, text=(Text(HELP),), weights=(), top=0, status="any key: back")
-        self._drawing = draw(
-            view, replace(self._screen, width=self._size.columns), self._size.lines
-        )
-        if not self._is_help:
-            self._view = replace(self._view, top=self._drawing.top)
+        status = f"Enter {'save' if self._is_switched else 'accept'}  {OTHER_KEYS}"
+        bottom = draw_labels(session.labels, self._chosen, screen)[: size.lines - N_OTHER_LINES]
+        for line, style in ((self._prediction, "bold"), (self._message or status, "dim")):
+            bottom += format_screen([_line(line, style, screen.width)], screen).splitlines()
+        self._page = max(1, size.lines - len(bottom) - 2)
+        lines = format_screen(self._texts, screen).splitlines()
+        self._top = max(0, min(self._top, len(lines) - self._page))
+        shown = lines[self._top : self._top + self._page]
+        place = f"{self._top + len(shown)} of {number_of(len(lines), 'line')}"
+        drawn = [
+            *format_screen([_line(header, "bold", screen.width)], screen).splitlines(),
+            *shown,
+            *[""] * (self._page - len(shown)),
+            *format_screen([Rule(place, align="left", style="dim")], screen).splitlines(),
+            *bottom,
+        ]
         # each line is cleared to its end, and what is below the last one, too
-        with suppress(OSError):  # the terminal is gone; the next key says so
-            sys.stdout.write(
-                "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in self._drawing.lines) + "\x1b[J"
-            )
-            sys.stdout.flush()
-
-
-MANY = MAX_CHARACTERS  # pages, more than any text has
-# the lines and the pages by which a key scrolls
-SCROLL = {
-    keyboard.UP: (-1, 0),
-    keyboard.DOWN: (1, 0),
-    keyboard.PAGE_UP: (0, -1),
-    keyboard.PAGE_DOWN: (0, 1),
-    " ": (0, 1),
-    keyboard.HOME: (0, -MANY),
-    keyboard.END: (0, MANY),
-}
+        sys.stdout.write("\x1b[H" + "\n".join(f"{line}\x1b[K" for line in drawn) + "\x1b[J")
+        sys.stdout.flush()
 
 
 @contextmanager
-def _full_screen() -> Iterator[None]:
-    """Show another screen of the terminal, and the one before at the end, also if a signal ends the
-    program.
-    """
+def pressed_keys() -> Iterator[Iterator[str]]:
+    """Read keys at once, without echo, until the terminal is gone; it is as before at the end."""
+    if sys.platform == "win32":
+        yield iter(click.getchar, None)
+        return
+    import termios
+    import tty
 
-    def stop(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    ending = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, stop) for number in ending}
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor)
     try:
-        sys.stdout.write(ENTER_SCREEN)
-        with interrupts_raise():
-            yield
+        yield _read_keys(descriptor)
     finally:
-        with suppress(OSError, ValueError):
-            sys.stdout.write(LEAVE_SCREEN)
-            sys.stdout.flush()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _read_keys(descriptor: int) -> Iterator[str]:
+    with suppress(OSError):  # the terminal is gone
+        while data := os.read(descriptor, 4096):
+            yield from re.findall(SEQUENCE, data.decode("utf-8", "replace"), re.DOTALL)
+
+
+def mark_document(
+    texts: Sequence[str], explanations: Sequence[Explanation], locate: Locator
+) -> list[Text]:
+    """Return the texts of a document with the words marked that speak for and against its most
+    probable label. Long texts are cut.
+    """
+    cut = tuple(text[:MAX_CHARACTERS] for text in texts)
+    weights = [[0.0]] * len(cut)
+    if explanations:
+        weights = part_weights(replace(explanations[0], texts=cut), locate)
+    return list(mark_texts(cut, weights))
+
+
+def format_prediction(explanations: Sequence[Explanation]) -> str:
+    """Return one line that says what the model predicts."""
+    if not explanations:
+        return "no prediction yet: the model has no document"
+    first = explanations[0]
+    if first.label is None:
+        return f"no prediction: {first.reason}"
+    shares = [(each.label, each.probability) for each in explanations]
+    if first.other_probability is not None and not first.is_absence:
+        shares.append((first.against, first.other_probability))
+    return "prediction: " + ", ".join(f"{label} {share:.0%}" for label, share in shares)
+
+
+def draw_labels(labels: Sequence[str], chosen: set[str], screen: Screen) -> list[str]:
+    """Return the keys of the labels, and the labels, in columns; those that are switched on are
+    reversed.
+    """
+    from rich.columns import Columns
+    from rich.text import Text
+
+    cells = []
+    width = min(MAX_LABEL, screen.width - 2)
+    for key, label in zip(KEYS.ljust(len(labels)), labels, strict=False):
+        shown = _line(label, "reverse" if label in chosen else "", width)
+        cells.append(Text.assemble((f"{key} ", "bold cyan"), shown))
+    columns = Columns(cells, padding=(0, 2), equal=True, column_first=True)
+    return format_screen([columns], screen).splitlines()
+
+
+def _line(text: str, style: str, width: int) -> Text:
+    """Return a text without control characters, cut at a width."""
+    from rich.text import Text
+
+    line = Text(printable(text), style)
+    line.truncate(width, overflow="ellipsis")
+    return line

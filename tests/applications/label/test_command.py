@@ -13,7 +13,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,6 @@ class Terminal:
 
     def resize(self, columns: int, lines: int) -> None:
         fcntl.ioctl(self.main, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        if hasattr(self, "process"):
-            self.shown = ""
 
     def screen(self) -> list[str]:
         """The lines of the last screen that was drawn, without styles."""
@@ -118,11 +116,8 @@ class Terminal:
             os.close(self.main)
 
 
-Start = Callable[..., Terminal]
-
-
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(tmp_path: Path) -> Iterator[Any]:
     """start(*arguments): nbtext label of the documents, with answers in labels.jsonl."""
     write_rows(
         tmp_path / "docs.jsonl", ({"id": name, "text": text} for name, text in DOCUMENTS.items())
@@ -146,9 +141,9 @@ def shown_id(screen: list[str]) -> str:
     return screen[0].rpartition(" · ")[2].strip()
 
 
-def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
-    """Labels by key and by name, Enter, skip, undo, search, scroll, help, quit; then the file
-    trains a model.
+def test_all_keys(start: Any, tmp_path: Path, nbtext: Any) -> None:
+    """Labels by key and by name, Enter, skip, undo, search, scroll, quit; then the file trains a
+    model.
     """
     terminal = start("--labels", "sport,baking")
     screen = terminal.wait("no prediction yet")
@@ -156,11 +151,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
     assert max(map(len, screen)) <= 80
     assert "1 sport" in "\n".join(screen) and "2 baking" in "\n".join(screen)
     assert DOCUMENTS[shown_id(screen)] in "\n".join(screen)
-    terminal.press("\r", "no prediction to accept")
-    terminal.press("9", "no label has this key")
-    assert "Tab completes" in "\n".join(terminal.press("?", "any key: back"))
-    terminal.press("x", "no prediction yet")
-    terminal.press("\x1b[A\x1b[B\x1b[5~\x1b[6~ \x1b[99~", "no prediction yet")
+    terminal.press("\r9\x1b[A\x1b[B\x1b[99~", "0 answers")
     given: dict[str, str] = {}
     while len(given) < 3:
         name = shown_id(screen)
@@ -168,29 +159,27 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
         keys = {
             "sport": "1",
             "baking": "2",
-            "space": "nspaX\x7fce\r" if "space" not in given.values() else "nsp\t\r",
+            "space": "nspaX\x7fce\r" if "space" not in given.values() else "nspa\t\r",
         }
         screen = terminal.press(keys[label], f"{len(given) + 1} answer")
         given[name] = label
         assert answers(tmp_path) == given  # on the disk before the next document is shown
-        assert ("the only label so far" in "\n".join(screen)) == (len(set(given.values())) == 1)
     assert "prediction: " in "\n".join(screen)
     skipped = shown_id(screen)
-    screen = terminal.press("s", "left · ")
+    screen = terminal.press("s", "3 left")
     assert shown_id(screen) != skipped
-    assert shown_id(terminal.press("u", "back to the skipped document")) == skipped
-    terminal.press("s", "left · ")
-    terminal.press("uu", "the last answer is removed")
-    screen = terminal.screen()
+    terminal.press("u", f" · {skipped}")
+    terminal.press("su", f" · {skipped}")
     last, label = given.popitem()
-    assert shown_id(screen) == last
+    terminal.press("u", f" · {last}")
     assert answers(tmp_path) == given
     terminal.press("nabc\x1b", "Enter accept")  # Esc leaves the prompt
     terminal.press("/zebra\r", "no document without an answer contains 'zebra'")
     word = DOCUMENTS[last].split()[-1]
-    screen = terminal.press(f"/{word.upper()}\r", "search: 1")
+    screen = terminal.press(f"/{word.upper()}\r", " 1 left")
     assert shown_id(screen) == last
-    terminal.press("/\r", "2 answers")
+    terminal.press("/\r", " 4 left")
+    terminal.press("n" + "x" * 1001 + "\r", "has 1,001 characters")
     assert terminal.end("q") == 0
     assert terminal.shown.rindex("labels.jsonl: 2 answers") > terminal.shown.index("\x1b[?1049l")
     assert "2 documents" in nbtext("train labels.jsonl -o m.joblib --model multinomial").ok().err
@@ -198,7 +187,7 @@ def test_all_keys(start: Start, tmp_path: Path, nbtext: Any) -> None:
 
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("ending", ["\x03", "hangup", "kill", "lost"])
-def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
+def test_nothing_is_lost(start: Any, tmp_path: Path, ending: str) -> None:
     """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can
     undo it.
     """
@@ -216,18 +205,17 @@ def test_nothing_is_lost(start: Start, tmp_path: Path, ending: str) -> None:
         terminal.process.wait(SECONDS)
     else:
         os.kill(terminal.process.pid, signal.SIGHUP if ending == "hangup" else signal.SIGKILL)
-        assert terminal.end() in (-signal.SIGKILL, 128 + signal.SIGHUP)
-        assert ("\x1b[?1049l" in terminal.shown) == (ending == "hangup")
+        assert terminal.end() in (-signal.SIGKILL, -signal.SIGHUP)
     assert (tmp_path / "labels.jsonl").read_bytes() == before
     if ending != "kill":
         return
     again = start("--labels", "sport,baking")
     assert shown_id(again.wait("1 answer")) == following
-    assert shown_id(again.press("u", "the last answer is removed")) == name
+    again.press("u", f" · {name}")
     assert answers(tmp_path) == {}
 
 
-def test_several_labels(start: Start, tmp_path: Path) -> None:
+def test_several_labels(start: Any, tmp_path: Path) -> None:
     """Keys switch labels on and off, and Enter saves them, also none."""
     terminal = start("--labels", "new,old,red", "--multi-label")
     first = shown_id(terminal.wait("Enter save"))
@@ -242,7 +230,7 @@ def test_several_labels(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60), (20, 8)])
-def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -> None:
+def test_hostile_texts(start: Any, tmp_path: Path, columns: int, lines: int) -> None:
     """Control and bidirectional characters are escaped, and no line is longer than the terminal,
     whatever its size.
     """
@@ -267,11 +255,11 @@ def test_hostile_texts(start: Start, tmp_path: Path, columns: int, lines: int) -
         assert all(code.endswith(("m", "K", "J", "H")) for code in ANSI.findall(plain))
         terminal.press("1", f"{number} answer")
     terminal.resize(61, 19)
-    screen = terminal.wait("answers")
+    screen = terminal.press("u", "answers")
     assert (len(screen) <= 19, max(map(cell_len, screen)) <= 61) == (True, True)
 
 
-def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: Any) -> None:
+def test_an_existing_model_and_keywords(start: Any, tmp_path: Path, nbtext: Any) -> None:
     """Both predict from the first document on; Enter accepts, and the model file stays."""
     write_rows(tmp_path / "train.jsonl", ROWS)
     nbtext("train train.jsonl -o m.joblib").ok()
@@ -283,12 +271,12 @@ def test_an_existing_model_and_keywords(start: Start, tmp_path: Path, nbtext: An
         assert f"prediction: {LABELS[name[0]]}" in "\n".join(terminal.screen())
         terminal.press("\r", "1 answer")
         assert answers(tmp_path) == {name: LABELS[name[0]]}
-        terminal.press("u", "the last answer is removed")
+        terminal.press("u", "0 answers")
         assert terminal.end("q") == 0
     assert (tmp_path / "m.joblib").read_bytes() == model
 
 
-def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Path) -> None:
+def test_keywords_of_two_labels_that_are_one_feature(start: Any, tmp_path: Path) -> None:
     """No label wins silently: the error names both, and nothing is written."""
     (tmp_path / "words.csv").write_text("sport,match\nbaking,Match!\n")
     terminal = start("--keywords", "words.csv")
@@ -300,7 +288,7 @@ def test_keywords_of_two_labels_that_are_one_feature(start: Start, tmp_path: Pat
 
 
 @pytest.mark.exhaustive
-def test_errors(start: Start, tmp_path: Path, nbtext: Any) -> None:
+def test_errors(start: Any, tmp_path: Path, nbtext: Any) -> None:
     """Each is one line, and nothing is written: no terminal, an empty source, another file, a file
     in use.
     """
