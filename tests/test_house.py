@@ -96,13 +96,13 @@ MAX_APPLICATION_TOKENS = {
     "export": 4_912,
     "label": 6_516,
     "prevalence": 5_414,
-    "review": 9_602,
-    "sample": 1_196,
+    "review": 9_503,
+    "sample": 1_132,
     "serve": 9_771,
     "unlabeled": 3_655,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 462_084
+MAX_TEST_TOKENS = 462_044
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -141,7 +141,7 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
         Path("w.csv").read_text(encoding="utf-8").count("\nweight,")
         == load_model("w.joblib").fitted.scorer.n_features
     )
-    nbtext("sample m.joblib").refused(1, "a model of n-grams cannot generate documents")
+    nbtext("sample m.joblib").refused(1, "model cannot generate documents")
     Path("k.csv").write_text("cat,purr\ndog,bark\n", encoding="utf-8")
     nbtext("train", test, "--keywords", "k.csv", *VIEWS, "-o", "x").refused(
         2, "--view: cannot be combined with --keywords"

@@ -16,7 +16,7 @@ from nbtext.report.terminal import new_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-COLUMNS = ("finding", "certainty", "label", "likely_label", "ids", "places", "reason")
+COLUMNS = ("finding", "certainty", "label", "likely_label", "reason", "ids", "places")
 MAX_NAMED = 3  # documents of a finding, or labels, that are named
 
 
@@ -32,12 +32,13 @@ def review_result(review: Review) -> Result[tuple[Finding, ...]]:
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
-    """Return the record of a finding; fields that its kind does not have are left out."""
-    about = {"label": finding.label, "likely_label": finding.likely_label, "reason": finding.reason}
+    """Return the record of a finding."""
     return {
         "finding": finding.finding,
         "certainty": finding.certainty,
-        **{name: value for name, value in about.items() if value is not None},
+        "label": finding.label,
+        "likely_label": finding.likely_label,
+        "reason": finding.reason,
         "documents": [document_record(document) for document in finding.documents],
     }
 
@@ -51,18 +52,10 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
     return record | {"against": True} if document.is_other else record
 
 
-def _row(finding: Finding) -> list[str | float | None]:
-    ids = join_labels(tuple(document.id for document in finding.documents))
-    places = join_labels(tuple(document.place for document in finding.documents))
-    return [
-        finding.finding,
-        finding.certainty,
-        finding.label,
-        finding.likely_label,
-        ids,
-        places,
-        finding.reason,
-    ]
+def _row(finding: Finding) -> list[Any]:
+    ids = join_labels([document.id for document in finding.documents])
+    places = join_labels([document.place for document in finding.documents])
+    return [*list(finding_record(finding).values())[:-1], ids, places]
 
 
 def _table(findings: Iterable[Finding]) -> Table:
@@ -72,30 +65,25 @@ def _table(findings: Iterable[Finding]) -> Table:
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
         table.add_row(
-            finding.finding, f"{finding.certainty:.1%}", _labels_of(finding), "\n".join(named)
+            finding.finding, f"{finding.certainty:.1%}", describe(finding), "\n".join(named)
         )
     return table
 
 
-def describe_error(finding: Finding) -> str:
+def describe(finding: Finding) -> str:
     """Return what a label error should become: `spam → ham`; with several labels, `add ham` or
-    `remove spam`.
+    `remove spam`. Of other findings, the reason or the labels.
     """
-    if finding.label is None:
-        return printable(f"add {finding.likely_label}")
-    if finding.likely_label is None:
-        return printable(f"remove {finding.label}")
-    return printable(f"{finding.label} → {finding.likely_label}")
-
-
-def _labels_of(finding: Finding) -> str:
-    if finding.finding == LABEL_ERROR:
-        return describe_error(finding)
-    if finding.reason is not None:
-        return printable(finding.reason)
-    return printable(
-        ", ".join(sorted({label for each in finding.documents for label in each.labels or ()}))
-    )
+    labels = {label for each in finding.documents for label in each.labels or ()}
+    if finding.finding != LABEL_ERROR:
+        what = finding.reason or ", ".join(sorted(labels))
+    elif finding.label is None:
+        what = f"add {finding.likely_label}"
+    elif finding.likely_label is None:
+        what = f"remove {finding.label}"
+    else:
+        what = f"{finding.label} → {finding.likely_label}"
+    return printable(what)
 
 
 def summarize_review(review: Review) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, ReviewedDocument
 from nbtext.applications.review.result import (
-    describe_error,
+    describe,
     document_record,
     summarize_review,
 )
@@ -24,7 +24,6 @@ MAX_DOCUMENTS = 4  # of a finding
 MAX_CHARACTERS = 5_000  # of the text of a document
 # to choose from; with more labels, another one is typed into the file of decisions
 MAX_LABELS = 200
-TITLES = {name: name.replace("_", " ").capitalize() for name in FINDINGS}
 
 
 def shown_findings(review: Review) -> tuple[Finding, ...]:
@@ -77,8 +76,8 @@ def render_review_page(
         shown.append(
             {
                 "finding": finding,
-                "title": TITLES[finding.finding],
-                "error": describe_error(finding) if finding.finding == LABEL_ERROR else None,
+                "is_error": finding.finding == LABEL_ERROR,
+                "what": describe(finding),
                 "documents": [
                     show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
                 ],
@@ -96,7 +95,7 @@ def render_review_page(
         "lines": list(summarize_review(review)),
         "shown": shown,
         "n_findings": len(review.findings),
-        "kinds": [(name, title) for name, title in TITLES.items() if name in found],
+        "kinds": [name for name in FINDINGS if name in found],
         "labels": labels[:MAX_LABELS],
         "is_several": is_several,
     }

@@ -38,42 +38,36 @@ def generate_documents(
     depend on the number.
 
     label    of all documents; None draws each document's label from the prior
-    length   words of each document; None: the average of its label's training documents
+    length   words of each document; None: the average of its label's training documents, at
+             most MAX_MEAN_LENGTH
     seed     0 or more; the same seed gives the same documents
     raises   ModelError: the model cannot generate documents; SettingsError: the model lacks the
              label, or the model determines the length itself
     """
     fitted = model.fitted
     fitted.check_one_label("generate documents")
-    name = fitted.model_settings.model
+    settings = fitted.model_settings
     features = fitted.feature_settings
-    weighting = fitted.weighting
-    hint = "train with --model multinomial, dirichlet or bernoulli, on word counts"
-    event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
-    if event_model is None or event_model.generate is None:
-        raise ModelError(f"{name} models cannot generate documents", hint=hint)
-    if (
-        weighting.tf != ("binary" if event_model.is_binary else "count")
-        or not weighting.is_counting
-    ):
-        raise ModelError(f"{name} models of weights cannot generate documents", hint=hint)
-    if fitted.vocabulary is None:
-        raise ModelError(
-            "hashed features have no names to generate texts from", hint="train without --hash-bits"
-        )
-    if features.view or features.analyzer != "word" or features.ngrams != (1, 1):
-        raise ModelError(
-            "a model of n-grams cannot generate documents, because n-grams overlap", hint=hint
-        )
-    generate = event_model.generate
-    has_length = event_model.has_length
+    event_model = None if settings.is_linear else settings.event_model
     vocabulary = fitted.vocabulary
-    if length is not None and not has_length:
-        what = f"the length of {name} documents cannot be set"
+    if (
+        event_model is None
+        or event_model.generate is None
+        or vocabulary is None
+        or fitted.weighting.tf != ("binary" if event_model.is_binary else "count")
+        or not fitted.weighting.is_counting
+        or (features.view, features.analyzer, features.ngrams) != ((), "word", (1, 1))
+    ):
+        raise ModelError(
+            f"this {settings.model} model cannot generate documents",
+            hint="train with --model multinomial, dirichlet or bernoulli, on counts of single words",
+        )
+    if length is not None and not event_model.has_length:
+        what = f"the length of {settings.model} documents cannot be set"
         raise SettingsError(what, where="length", hint="leave out this option")
     only = None if label is None else fitted.class_of(label)
     draws = _draw_documents(
-        model, generate, only=only, length=length, random=np.random.default_rng(seed)
+        model, event_model.generate, only=only, length=length, random=np.random.default_rng(seed)
     )
     drawn = ((fitted.labels[k], columns) for k, columns in islice(draws, n_documents))
     return (
@@ -95,21 +89,16 @@ def _draw_documents(
     """
     statistics = model.counts.statistics
     shares = np.cumsum(np.exp(model.fitted.log_prior))
-    means = np.rint(
-        statistics.class_occurrences / np.maximum(statistics.class_documents, 1)
-    ).astype(int)
-
+    means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1))
+    means = np.clip(means, 1, MAX_MEAN_LENGTH).astype(int)
     weights = lru_cache(CACHED)(ClassWeights(model.fitted.scorer).row)
-    if length is None and means.max(initial=0) > MAX_MEAN_LENGTH:
-        what = f"documents of the model have up to {means.max():,} words on average; the maximum is {MAX_MEAN_LENGTH:,}"
-        raise ModelError(what, hint="choose a length with --length")
     while True:
         k = (
             int(np.searchsorted(shares[:-1], random.random(), side="right"))
             if only is None
             else only
         )
-        yield k, generate(weights(k), random, max(1, int(means[k])) if length is None else length)
+        yield k, generate(weights(k), random, int(means[k]) if length is None else length)
 
 
 def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:

@@ -155,14 +155,14 @@ def test_formats(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
     lines = nbtext("review x.jsonl --only duplicate").out.splitlines()
-    assert lines == ["duplicate\t1.000000\t\t\td0,a\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
+    assert lines == ["duplicate\t1.000000\t\t\t\td0,a\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201"]
     table = nbtext("review x.jsonl --only duplicate --to table").out
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
     assert "\x1b" not in table
     (header, row) = nbtext("review x.jsonl --only duplicate --to csv").rows
-    assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
-    assert row[5] == "x.jsonl:1,x.jsonl:201"
+    assert header == ["finding", "certainty", "label", "likely_label", "reason", "ids", "places"]
+    assert row[6] == "x.jsonl:1,x.jsonl:201"
 
 
 def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:

@@ -134,23 +134,23 @@ def test_fields_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    "options",
     [
-        ({"model": "complement"}, "complement models cannot generate documents"),
-        ({"model": "categorical"}, "categorical models cannot generate"),
-        ({"model": "nbsvm"}, "nbsvm models cannot generate"),
-        ({"idf": "smooth"}, "multinomial models of weights cannot generate"),
-        ({"tf": "binary"}, "multinomial models of weights cannot generate"),
-        ({"hash_bits": 8}, "hashed features have no names"),
-        ({"ngrams": (1, 2)}, "n-grams overlap"),
-        ({"analyzer": "char", "ngrams": (3, 3)}, "n-grams overlap"),
+        {"model": "complement"},
+        {"model": "categorical"},
+        {"model": "nbsvm"},
+        {"idf": "smooth"},
+        {"tf": "binary"},
+        {"hash_bits": 8},
+        {"ngrams": (1, 2)},
+        {"analyzer": "char", "ngrams": (3, 3)},
     ],
     ids=str,
 )
-def test_models_that_cannot_generate(options: dict[str, Any], reason: str) -> None:
-    """A model that is not generative is refused, and the line says why."""
+def test_models_that_cannot_generate(options: dict[str, Any]) -> None:
+    """A model that is not generative is refused, and the line says which are."""
     classifier = TextClassifier(**{"model": "multinomial", **options}).fit(TEXTS, LABELS)
-    with pytest.raises(ModelError, match=reason):
+    with pytest.raises(ModelError, match="model cannot generate documents; train with"):
         sampled(classifier, 1)
 
 
