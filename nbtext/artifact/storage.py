@@ -82,28 +82,6 @@ PACKED = ("zlib", "differences")  # more keys, of a compressed one
 MAX_RATIO = 64
 MAX_UNPACKED = 1 << 22
 LEVEL = 9  # of compression: 1 % smaller than 6 on weights of 8 bits, in twice the time
-KNOWN_FILES = (  # first bytes, kind of file, hint
-    (b"\x1f\x8b", "is compressed by gzip, and models are not", TRAIN_HINT),
-    (b"BZh", "is compressed by bzip2, and models are not", TRAIN_HINT),
-    (b"\xfd7zXZ\x00", "is compressed by xz, and models are not", TRAIN_HINT),
-    (b"\x28\xb5\x2f\xfd", "is compressed by zstd, and models are not", TRAIN_HINT),
-    (
-        b"PK\x03\x04",
-        "looks like a zip archive, such as a matrix file (.npz) or an office document (.docx), not a model",
-        TRAIN_HINT,
-    ),
-    (
-        b"version https://git-lfs",
-        "is a Git LFS pointer, not the model itself",
-        "fetch the model with git lfs pull",
-    ),
-    (b"{", "looks like JSON, not a model", TRAIN_HINT),
-    (
-        b"<",
-        "looks like a web page or XML, not a model",
-        "check that the download did not stop at a login page",
-    ),
-)
 Record = dict[str, Any]
 
 
@@ -420,9 +398,6 @@ def _check_start(head: bytes) -> None:
         raise ArtifactError(what, hint="train the model again: nbtext train SOURCE -o MODEL")
     if head[0] == 0x80 and head[1:2] <= b"\x05":
         raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
-    for magic, what, hint in KNOWN_FILES:
-        if head.startswith(magic):
-            raise ArtifactError(what, hint=hint)
     is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)
     try:
         head.decode("utf-8")

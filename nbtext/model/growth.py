@@ -325,12 +325,10 @@ def check_growth(model: TrainedModel) -> None:
             hint=hint,
         )
     cannot = "documents cannot be added to or removed from"
-    if settings.is_linear:
-        raise ModelError(
-            f"{cannot} {settings.model} models, which are not fitted to sums of counts", hint=again
-        )
-    if linear := [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]:
-        what = f"{cannot} a sum of models with {linear[0]}, because {linear[0]} is not fitted to sums of counts"
+    names = [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]
+    if settings.is_linear or names:
+        name = " with ".join([settings.model, *names[:1]])
+        what = f"{cannot} {name} models, which are not fitted to sums of counts"
         raise ModelError(what, hint=again)
     counts = model.counts
     if not counts.statistics.knows_documents:
@@ -490,11 +488,8 @@ def align_sample(
     places = {label: k for k, label in enumerate(labels)}
     if unknown := [label for label in counts.labels if label not in places]:
         names = list_some((repr(label[:MAX_CHARACTERS]) for label in unknown), MAX_SHOWN)
-        what = f"the model has no label {names}"
-        if len(unknown) == len(counts.labels) > 1:
-            known = list_some((repr(label[:MAX_CHARACTERS]) for label in labels), MAX_SHOWN)
-            what = f"the model has none of the labels {names}; it has {known}"
-        raise ModelError(what, hint=hint)
+        known = list_some((repr(label[:MAX_CHARACTERS]) for label in labels), MAX_SHOWN)
+        raise ModelError(f"the model has no label {names}; it has {known}", hint=hint)
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     sample = counts.sample_over(vocabulary)
     return replace(sample, classes=classes[sample.classes])

@@ -29,7 +29,6 @@ class Costs:
     path: str
     pairs: dict[tuple[str, str], float]
     places: dict[tuple[str, str], str]  # of the lines, for errors
-    header: list[str] | None = None  # a first line whose cost is not a number, and its place
 
     @property
     def has_abstention(self) -> bool:
@@ -42,14 +41,8 @@ class Costs:
         return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
 
     def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError if a label of the file is not among these labels, or two of them are in
-        its header.
-        """
+        """Raise InputError if a label of the file is not among these labels."""
         known = set(labels)
-        if self.header is not None:
-            true, predicted, cost, where = self.header
-            if {true, predicted or true} <= known:
-                raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
         for (true, predicted), where in self.places.items():
             for label in (true, predicted or true):
                 if label not in known:
@@ -58,7 +51,8 @@ class Costs:
 
 
 def read_costs(path: str) -> Costs:
-    """Return the costs in a CSV or TSV file, with or without a header.
+    """Return the costs in a CSV or TSV file, with or without a header, which has no digit in its
+    last column.
 
     raises  InputError: the file cannot be read, or a line (which is named) holds no cost
     """
@@ -69,15 +63,16 @@ def read_costs(path: str) -> Costs:
     separator = separator_of(first, frozenset(), COST_COLUMNS)
     pairs: dict[tuple[str, str], float] = {}
     places: dict[tuple[str, str], str] = {}
-    header = None
+    is_first = True
     for where, columns in read_rows(text, path, separator=separator, hint=COST_HINT):
         if len(columns) != COST_COLUMNS:
             what = f"expected {COST_COLUMNS} columns, found {len(columns)}"
             raise InputError(what, where=where, hint=COST_HINT)
         true, predicted, cost = columns
         number = _number(cost)
-        if header is None and not pairs and number is None:
-            header = [*columns, where]
+        is_header = is_first and number is None and cost and not any(map(str.isdigit, cost))
+        is_first = False
+        if is_header:
             continue
         if number is None or not math.isfinite(number):
             raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
@@ -90,7 +85,7 @@ def read_costs(path: str) -> Costs:
         places[true, predicted] = where
     if not pairs:
         raise InputError("the file has no cost", where=path, hint=COST_HINT)
-    return Costs(path, pairs, places, header)
+    return Costs(path, pairs, places)
 
 
 def read_rows(

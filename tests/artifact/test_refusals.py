@@ -22,14 +22,9 @@ FOREIGN = {
     "text": (b"hello world\n", "looks like text"),
     "text in UTF-8, cut in a character": (("é" * 40).encode()[:-1] + b"x", "looks like text"),
     "words": (b"cats\ndogs\nowls\n", "looks like text"),
-    "JSON": (b'{"text": "a"}\n', "looks like JSON"),
-    "HTML": (b"<!DOCTYPE html><html>", "web page"),
-    "matrix file": (b"PK\x03\x04" + bytes(100), "matrix file (.npz)"),
-    "gzip": (b"\x1f\x8b" + bytes(20), "is compressed by gzip, and models are not"),
-    "bzip2": (b"BZh9" + bytes(20), "is compressed by bzip2, and models are not"),
-    "xz": (b"\xfd7zXZ\x00" + bytes(20), "is compressed by xz, and models are not"),
-    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(20), "is compressed by zstd, and models are not"),
-    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
+    "JSON": (b'{"text": "a"}\n', "looks like text"),
+    "matrix file": (b"PK\x03\x04" + bytes(100), "is not a model"),
+    "gzip": (b"\x1f\x8b" + bytes(20), "is not a model"),
     "array file": (b"\x93NUMPY\x01\x00", "is not a model"),
     "lz4": (b"\x04\x22\x4d\x18" + bytes(20), "is not a model"),
     "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "is not a model"),
@@ -59,7 +54,7 @@ def test_a_compressed_model_is_refused(compression: str, tmp_path: Path) -> None
     joblib.dump(
         {**HEADER, "a": np.arange(3)}, tmp_path / "model", compress=(compression, 3), protocol=4
     )
-    with pytest.raises(ArtifactError, match=r"is compressed by|is not a model|looks like text"):
+    with pytest.raises(ArtifactError, match=r"is not a model|looks like text"):
         load(str(tmp_path / "model"))
 
 

@@ -74,7 +74,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         assert (found.counts_.statistics.occurrences == whole.counts_.statistics.occurrences).all()
     # the folders train and test are not labels of the model
     nbtext(f"calibrate u.joblib {letters} --input-format dirs").refused(
-        1, "has none of the labels 'test', 'train'"
+        1, "has no label 'test', 'train'; it has"
     )
     assert (
         "approximate" not in nbtext(f"calibrate u.joblib {letters}/train {letters}/test").ok().err

@@ -97,7 +97,7 @@ WRONG = """
 2 compare letters/train --models nothing => --models
 2 compare letters/train --sizes 336 => leave some for the test
 1 predict letters/test -m text.joblib => text.joblib: looks like text
-1 predict letters/test -m zip.joblib => zip.joblib: looks like a zip archive
+1 predict letters/test -m zip.joblib => zip.joblib: is not a model
 1 predict letters/test -m empty.joblib => empty.joblib: the file is empty
 1 predict letters/test -m letters => letters
 # outputs whose names end with a format that they do not have

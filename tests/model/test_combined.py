@@ -178,7 +178,7 @@ def test_a_part_that_is_linear_refuses_growth() -> None:
     fitted = classifier.fitted_
     part = replace(fitted.hyperparameters.parts[0], model="svm", C=1.0)
     changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=(part,)))
-    with pytest.raises(ModelError, match="a sum of models with svm"):
+    with pytest.raises(ModelError, match="combined with svm models, which are not fitted"):
         update(
             replace(classifier.model_, load_counts=classifier.model_.load_counts, fitted=changed),
             classifier.counts_,
