@@ -597,9 +597,13 @@ class Command(click.Command):
             try:
                 values, _, order = self.make_parser(ctx).parse_args(list(args))
                 break
-            except click.NoSuchOption:
+            except click.NoSuchOption as error:
                 if not self.add_options():
-                    raise
+                    from difflib import get_close_matches
+
+                    name = error.option_name  # click proposes what is hardly similar
+                    alike = get_close_matches(name, error.possibilities or (), cutoff=0.8)
+                    raise click.NoSuchOption(name, possibilities=alike, ctx=ctx) from None
         for parameter in order:
             takes_one = isinstance(parameter, Option) and not (
                 parameter.multiple or parameter.is_flag

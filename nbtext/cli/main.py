@@ -89,6 +89,19 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            similar = get_close_matches(args[0], [*self.list_commands(ctx), HELP], n=1)
+            if similar:
+                raise click.UsageError(
+                    f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx
+                ) from error
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, commands in group_commands(COMMANDS).items():
             with formatter.section(group):

@@ -169,7 +169,7 @@ def test_a_model_is_an_argument_or_an_option(
         ("predict t.csv -m m -o x.jsonl --to tsv", b"t.csv:2\t"),
         ("evaluate t.csv -m m -o x.json", b"{"),
         ("inspect m -o x.json", b"{"),
-        ("diff m m -o x.json", b"{"),
+        ("diff m m -o x.json", b"["),
         ("compare t.csv -m m -m m -o x.json", b"{"),
         ("explain t.csv -m m -o x.jsonl", b"{"),
         ("explain t.csv -m m -o x.html", b"<!"),

@@ -58,7 +58,6 @@ CASES = {  # of each command: options and arguments, each with the whole command
     "compare": {
         "sources": "compare {d.csv} --models bernoulli",
         "--model-file": "compare d.csv -m {m} -m n",
-        "--test": "compare d.csv --test {e.csv}",
         "--stop-words": "compare d.csv --stop-words {words}",
         "--vocabulary": "compare d.csv --vocabulary {words}",
     },

@@ -145,6 +145,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     """
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
     tokens = read_text(path, hint).splitlines()
-    if not tokens or not all(map(TOKEN.fullmatch, tokens)):
-        raise InputError("has no token, or a line that is not one", where=path, hint=hint)
+    for number, token in enumerate(tokens or [""], 1):
+        if TOKEN.fullmatch(token) is None:
+            raise InputError("is not a token", where=f"{path}:{number}", hint=hint)
     return tuple(map(str.encode, tokens))
