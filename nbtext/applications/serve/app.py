@@ -30,20 +30,25 @@ from nbtext.errors import OutputError
 from nbtext.output import convert_errors
 from nbtext.records import frozen
 
-OPENAPI_PATH = "/openapi.json"
 PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-PAGE = [
-    Route(
-        f"/{file.name}".removesuffix("index.html"),
-        Response(file.read_bytes(), headers=PAGE_HEADERS, media_type=guess_type(file.name)[0]),
-        methods=["GET"],
-    )
-    for file in (files(__package__) / "page").iterdir()
+# Answers that need no token: those of the health checks are the same, because a service that stops
+# accepts no connection.
+OPEN = [
+    *[Route(path, json_response({"status": "ok"}), methods=["GET"]) for path in HEALTH_PATHS],
+    Route("/openapi.json", json_response(describe()), methods=["GET"]),
+    *[
+        Route(
+            f"/{file.name}".removesuffix("index.html"),
+            Response(file.read_bytes(), headers=PAGE_HEADERS, media_type=guess_type(file.name)[0]),
+            methods=["GET"],
+        )
+        for file in (files(__package__) / "page").iterdir()
+    ],
 ]
 
 
@@ -69,12 +74,10 @@ class Service:
             Route("/v1/explain", partial(self.answer, requests.ExplainOptions), methods=["POST"]),
             Route("/v1/models", self.models),
             Route("/v1/models/{name}/feedback", self.store_feedback, methods=["POST"]),
-            *[Route(path, self.health) for path in HEALTH_PATHS],
-            Route("/metrics", self.answer_metrics),
-            Route(OPENAPI_PATH, self.openapi),
-            *PAGE,
+            Route("/metrics", self.metrics),
+            *OPEN,
         ]
-        open_paths = (*HEALTH_PATHS, OPENAPI_PATH, *[route.path for route in PAGE])
+        open_paths = [route.path for route in OPEN]
         return Guard(routes, self.settings, open_paths=open_paths, log=log)
 
     async def answer(self, kind: Any, request: Request) -> Response:
@@ -90,8 +93,7 @@ class Service:
         """Return the documents of the body."""
         kind = requests.content_type(request)
         body = await requests.read_body(request, self.settings.max_body_bytes)
-        maximum = self.settings.max_documents
-        parse = partial(requests.parse_documents, body, kind, model.input_settings, maximum)
+        parse = partial(requests.parse_documents, body, kind, model.input_settings)
         documents = await run_parser(parse, len(body))
         request.scope[USAGE].n_documents = len(documents.batch)
         return documents
@@ -116,19 +118,11 @@ class Service:
             ) from None
         return json_response({"stored": len(batch)})
 
-    async def openapi(self, request: Request) -> Response:
-        """Answer `GET /openapi.json`."""
-        return json_response(describe())
-
     async def models(self, request: Request) -> Response:
         """Answer `GET /v1/models`."""
         return json_response({"models": list(map(_describe, self.slots.values()))})
 
-    async def health(self, request: Request) -> Response:
-        """Answer `GET /healthz` and `GET /readyz`: a service that stops accepts no connection."""
-        return json_response({"status": "ok"})
-
-    async def answer_metrics(self, request: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
@@ -136,14 +130,12 @@ class Service:
 def _describe(slot: ModelSlot) -> dict[str, Any]:
     """Return the description of a model in the answer to `GET /v1/models`."""
     fitted = slot.current.fitted
-    estimate = fitted.estimate
     return {
         "name": slot.file.name,
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
         "several_labels": not fitted.task.is_exclusive,
-        "n_features": fitted.scorer.n_features,
-        "estimated_accuracy": getattr(estimate, "accuracy", None),
+        "estimated_accuracy": getattr(fitted.estimate, "accuracy", None),
         "error": slot.error,
     }

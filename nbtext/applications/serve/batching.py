@@ -8,8 +8,9 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nbtext.applications.serve.models import Answers, ServedModel
 from nbtext.documents.batch import Batch, join_batches
@@ -47,7 +48,6 @@ class Batcher:
         self._n_threads = threads
         self._n_running = Counter[ThreadPoolExecutor]()
         self._waiting: dict[_Group, deque[_Job]] = {}
-        self._tasks = set[asyncio.Task[None]]()
 
     async def records(self, model: ServedModel, batch: Batch, settings: Answers) -> list[bytes]:
         """Return the encoded records of predictions or explanations.
@@ -97,17 +97,17 @@ class Batcher:
             if not jobs:
                 continue
             self._n_running[pool] += 1
-            running = asyncio.create_task(self._run(pool, group, jobs))
-            self._tasks.add(running)
-            running.add_done_callback(self._tasks.discard)
+            batches = [job.batch for job in jobs]
+            running = asyncio.get_running_loop().run_in_executor(pool, _compute, *group, batches)
+            running.add_done_callback(partial(self._finish, pool, jobs))
 
-    async def _run(self, pool: ThreadPoolExecutor, group: _Group, jobs: list[_Job]) -> None:
-        """Compute the jobs of a group in a thread, and set their results."""
-        batches = [job.batch for job in jobs]
-        results = await asyncio.get_running_loop().run_in_executor(pool, _compute, *group, batches)
+    def _finish(
+        self, pool: ThreadPoolExecutor, jobs: list[_Job], done: asyncio.Future[Any]
+    ) -> None:
+        """Set the results of jobs."""
         self._n_running[pool] -= 1
         self._start()
-        for job, result in zip(jobs, results, strict=True):
+        for job, result in zip(jobs, done.result(), strict=True):
             if job.future.done():
                 continue  # the request was given up
             if isinstance(result, Exception):

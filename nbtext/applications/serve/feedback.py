@@ -36,14 +36,11 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
     stored = replace(settings, label_fields=model.input.label_fields)
     time = datetime.now(UTC).isoformat(timespec="seconds")
     has_several = not model.fitted.task.is_exclusive
-    keys = " or ".join(f"`{name}`" for name in dict.fromkeys((settings.label_field, "label")))
     lines = []
     for row, labels in enumerate(batch.list_labels()):
         try:
-            if (problem := batch.problems.get(row)) is not None:
-                raise InputError(problem.what)
-            if labels is None:
-                raise InputError(f"there is no label; its key is {keys}")
+            if labels is None or row in batch.problems:
+                raise batch.refusal(row)
             if len(labels) != 1 and not has_several:
                 raise InputError(f"there are {len(labels)} labels, and the model gives one")
             for label in labels:
@@ -52,7 +49,7 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
                     model.fitted.class_of(label)
             named = name_labels(list(labels) if has_several else labels[0], stored, is_list=False)
         except NbtextError as error:
-            raise error.locate(f"document {row + 1}" if len(batch) > 1 else "") from None
+            raise error.locate(batch.place(row)) from None
         texts = dict.fromkeys(settings.text_field, "")
         texts.update(zip(texts, [column[row] for column in batch.columns], strict=False))
         record = {ID: batch.ids[row], **texts, **named}

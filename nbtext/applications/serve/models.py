@@ -24,12 +24,12 @@ from nbtext.applications.serve.settings import ModelFile
 from nbtext.artifact.model import load_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
-from nbtext.errors import ArtifactError, InputError, NbtextError, reason_of
+from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import Locator, has_own_pattern
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
-from nbtext.model.predictor import MOST_PROBABLE, Predictor
+from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.records import frozen
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
@@ -41,7 +41,6 @@ MAX_EXPLAINED = 20
 # of a document; for each, an explanation with marks may need several KB of memory
 MAX_EXPLAINED_CHARACTERS = 50_000
 SECONDS_BETWEEN_CHECKS = 0.5
-FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
 
 
 @frozen(kw_only=True)
@@ -150,11 +149,9 @@ class ProcessEngine:
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")
-        pool = ProcessPoolExecutor(
+        return ProcessPoolExecutor(
             1, mp_context=context, initializer=_initialize, initargs=(self._fitted,)
         )
-        weakref.finalize(self, pool.shutdown, wait=False)
-        return pool
 
 
 def _refuse_long_texts(batch: Batch) -> Batch:
@@ -247,7 +244,7 @@ class ModelSlot:
 
     def __init__(self, file: ModelFile) -> None:
         self.file = file
-        self._seen: FileState | None = _read_state(file.path)
+        self._seen = _read_state(file.path)
         self.current = self._load()
         self.error: str | None = None
 
@@ -257,21 +254,17 @@ class ModelSlot:
 
         If the new file cannot be used, the old model stays.
         """
+        state = _read_state(self.file.path)
+        if state == self._seen:
+            return False
+        self._seen = state
         try:
-            # a file that comes back as it was is loaded again
-            seen = self._seen
-            self._seen = None
-            self._seen = _read_state(self.file.path)
-            if self._seen == seen:
-                return False
             self.current = self._load()
             self.error = None
+        except NbtextError as error:
+            self.error = str(error)
         except Exception as error:  # whatever a file causes, the thread watches all of them
-            is_told = isinstance(error, NbtextError | OSError) and str(error)
-            message = str(error) if is_told else f"cannot be loaded: {type(error).__name__}"
-            if message == self.error:
-                return False
-            self.error = message
+            self.error = f"cannot be loaded: {type(error).__name__}"
         return True
 
     def _load(self) -> ServedModel:
@@ -281,18 +274,15 @@ class ModelSlot:
             if has_own_pattern(fitted.feature_settings)
             else LocalEngine(fitted)
         )
-        model = ServedModel(fitted, engine)
-        columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
-        # the first call is slower
-        model.engine.answer(Batch(["1"], columns, [None]), MOST_PROBABLE)
-        return model
+        return ServedModel(fitted, engine)
 
 
-def _read_state(path: str) -> FileState:
+def _read_state(path: str) -> tuple[int, ...]:
+    """Return what changes when a file is replaced; nothing if there is no file."""
     try:
         status = os.stat(path)
-    except OSError as error:
-        raise ArtifactError(f"cannot be read: {reason_of(error)}", where=path) from None
+    except OSError:
+        return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

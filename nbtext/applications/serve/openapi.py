@@ -1,6 +1,6 @@
 """The description of the requests with JSON in OpenAPI 3.1, for clients and generators of clients.
 
-The schemas of bodies and answers are those of the types in this file.
+The records in the answers are those that the commands print, which have no schema.
 """
 
 from __future__ import annotations
@@ -30,63 +30,8 @@ class Document(TypedDict, total=False):
     label: str | list[str]
 
 
-class Weight(TypedDict, total=False):
-    """A feature, its contribution to the log-odds of a label, and its count in the document."""
-
-    feature: str
-    log_odds: float
-    count: int
-
-
-class Prediction(TypedDict, total=False):
-    """A label, or several labels, with their probabilities."""
-
-    id: str
-    label: str | None
-    probability: float | None
-    known: float
-    outlier: bool | None
-    typicality: float | None
-    scores: dict[str, float] | None
-    labels: list[str]
-    probabilities: list[float]
-    label_set: list[str]
-    explanation: list[Weight]
-    reason: str
-
-
-class Explanation(TypedDict, total=False):
-    """The terms of the log-odds of a label.
-
-    Of a model that predicts several labels, `explanations` has one for each of them.
-    """
-
-    id: str
-    label: str | None
-    probability: float | None
-    against: str | None
-    other_probability: float | None
-    log_odds: float | None
-    terms: dict[str, float]
-    contributions: list[Weight]
-    other_contributions: float
-    known: float
-    marks: list[tuple[str, int]]
-    explanations: list[Explanation]
-    reason: str | None
-
-
-class Model(TypedDict):
-    """A model that is served."""
-
-    name: str
-    model: str
-    labels: list[str]
-    fields: list[str]
-    several_labels: bool
-    n_features: int
-    estimated_accuracy: float | None
-    error: str | None
+Record = dict[str, Any]
+Documents = Document | list[Document | str]
 
 
 class Operation(NamedTuple):
@@ -97,29 +42,16 @@ class Operation(NamedTuple):
     """
 
     summary: str
-    answer: Any
     body: Any = None
     options: type[Any] | None = None
 
 
 OPERATIONS = {
-    "/v1/predict": Operation(
-        "Predict the labels of documents.",
-        Prediction | list[Prediction],
-        Document | list[Document | str],
-        PredictOptions,
-    ),
-    "/v1/explain": Operation(
-        "Explain predictions.",
-        Explanation | list[Explanation],
-        Document | list[Document | str],
-        ExplainOptions,
-    ),
-    "/v1/models": Operation("List the models.", dict[str, list[Model]]),
+    "/v1/predict": Operation("Predict the labels of documents.", Documents, PredictOptions),
+    "/v1/explain": Operation("Explain predictions.", Documents, ExplainOptions),
+    "/v1/models": Operation("List the models."),
     "/v1/models/{name}/feedback": Operation(
-        "Store labeled documents (--feedback-dir), for `nbtext update`.",
-        dict[str, int],
-        Document | list[Document],
+        "Store labeled documents (--feedback-dir), for `nbtext update`.", Documents
     ),
 }
 
@@ -143,7 +75,7 @@ def describe() -> Schema:
                 for name in re.findall(r"{(\w+)}", path)
             ],
             "responses": {
-                "200": content(operation.answer, "Success."),
+                "200": content(Record | list[Record], "Success."),
                 "default": content(dict[str, str], "The key `error` says in one line why not."),
             },
         }

@@ -35,8 +35,8 @@ CONTENT_TYPES = (JSON, JSONL, TEXT)
 UTF8 = Encoding("utf-8")
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body
 # takes half a second.
-MAX_VALUES = 250_000  # of JSON; more if the maximum number of documents is larger
-VALUES_PER_DOCUMENT = 25
+MAX_VALUES = 250_000  # of JSON
+MAX_DOCUMENTS = 10_000
 
 
 OBJECT, ARRAY, LINES = ("object", "array", "lines")  # of documents, and of their records
@@ -144,7 +144,7 @@ def content_type(request: Request) -> str:
     return kind
 
 
-def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: int) -> Documents:
+def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Documents:
     """Return the documents of a whole body; what is wrong with one of several is a problem of its
     row.
 
@@ -157,9 +157,8 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: in
     body = body.removeprefix(BOM_UTF8)
     if kind == TEXT:
         return Documents(_parse_text(body, settings), OBJECT)
-    most = max(MAX_VALUES, VALUES_PER_DOCUMENT * maximum)
-    if has_more_values(body, most):
-        what = f"the JSON has more than {most:,} values; send fewer documents at once, without other keys"
+    if has_more_values(body, MAX_VALUES):
+        what = f"the JSON has more than {MAX_VALUES:,} values; send fewer documents at once, without other keys"
         raise HTTPException(413, what)
     if kind == JSONL:
         form = LINES
@@ -177,8 +176,8 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings, maximum: in
             items = [start + item + b"}" if item[:1] == b'"' else item for item in items]
         body = b"\n".join(items)
     batch = parse_jsonl(LineDocuments(LineBlock(body, 1, len(body)), "", None, UTF8, settings))
-    if len(batch) > maximum:
-        what = f"{len(batch):,} documents are too many; send at most {maximum:,} at once"
+    if len(batch) > MAX_DOCUMENTS:
+        what = f"{len(batch):,} documents are too many; send at most {MAX_DOCUMENTS:,} at once"
         raise HTTPException(413, what)
     for problem in batch.problems.values():
         in_http_terms(problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -76,16 +75,14 @@ def serve(
     service = Service(slots, settings, batcher, feedback)
     guard = service.guard(log)
     listener = _listen(settings)
-    # the service has a log of its own
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
-    logging.getLogger("uvicorn").propagate = False
     config = uvicorn.Config(
         guard,
         http="httptools",
         ws="none",
         loop="asyncio",
         lifespan="off",
-        log_config=None,
+        log_config=None,  # the service has a log of its own
+        log_level="critical",
         access_log=False,
         proxy_headers=False,
         server_header=False,

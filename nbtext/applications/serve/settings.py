@@ -74,9 +74,6 @@ class ServeSettings(Settings):
         low=1,
         metavar="N",
     )
-    max_documents: int = setting(
-        10_000, "Maximum number of documents in a request.", low=1, metavar="N"
-    )
     max_requests: int = setting(
         256,
         "Maximum number of requests at the same time. Further ones are answered with status 503.",

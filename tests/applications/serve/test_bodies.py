@@ -54,7 +54,7 @@ def test_any_value_is_json(value: Any) -> None:
 def test_any_body_is_documents_or_refused(body: bytes) -> None:
     """No body raises another error, and each row that has no problem has a text."""
     try:
-        batch, _ = parse_documents(body, "application/json", InputSettings(), 100)
+        batch, _ = parse_documents(body, "application/json", InputSettings())
     except InputError:
         pass
     except HTTPException as error:

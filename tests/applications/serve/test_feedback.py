@@ -91,15 +91,13 @@ def test_feedback_is_stored(start: Start, nbtext: Any, model: Path, tmp_path: Pa
     ]
     before = path.read_bytes()
     for body, message in (
-        ([noise, {"text": "y"}], "document 2: there is no label"),
+        ([noise, {"text": "y"}], "2: the document has no label; its keys or columns are: text"),
         ({"text": "x", "label": "nose"}, "the model has no label 'nose'; did you mean noise?"),
         ({"label": "noise"}, "no key `text`"),
         ({"text": "x", "label": "n" * 1001}, "the maximum is 1,000"),
     ):
         service.post(PATH, body).refused(400, message)
-    service.post(PATH, "x", content_type="text/plain").refused(
-        400, "there is no label; its key is `label`"
-    )
+    service.post(PATH, "x", content_type="text/plain").refused(400, "the document has no label")
     service.post(PATH, noise, origin="https://evil.example").refused(403, "another origin")
     assert service.post("/v1/models/other/feedback", noise).status == 404
     assert path.read_bytes() == before
@@ -113,8 +111,8 @@ def test_an_empty_label_is_none(growing: Running, path: Path) -> None:
     """Of one document, of one among several, and of a line; also where new labels are accepted."""
     for label in ("", " ", None):
         row = {"text": "x", "label": label}
-        for body, where in ((row, ""), ([FIRST, row], "document 2: ")):
-            growing.post(PATH, body).refused(400, f"{where}there is no label; its key is `label`")
+        for body, where in ((row, 1), ([FIRST, row], 2)):
+            growing.post(PATH, body).refused(400, f"{where}: the document has no label")
         line = json.dumps(row)
         assert growing.post(PATH, line, content_type="application/jsonl").status == 400
     assert path.read_bytes() == b""
@@ -159,11 +157,10 @@ def test_the_keys_of_text_and_label(start: Start, nbtext: Any, tmp_path: Path, k
     assert {each["category"] for each in stored} == {"a"}
     assert all(each.keys() == {"id", *names, "category", "time"} for each in stored)
     nbtext("update m.joblib f/m.jsonl").ok()
-    unlabeled = "there is no label; its key is `category` or `label`"
     for body, message in (
         ({"txt": "red", "label": "a"}, f"no key `{names[0]}`, found txt, label"),
-        ([texts[-1] | {"label": "a"}, texts[-1]], f"document 2: {unlabeled}"),
-        (texts[0], unlabeled),
+        ([texts[-1] | {"label": "a"}, texts[-1]], "2: the document has no label"),
+        (texts[0], f"the document has no label; its keys or columns are: {', '.join(names)}"),
     ):
         service.post(path, body).refused(400, message)
 

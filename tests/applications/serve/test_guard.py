@@ -259,14 +259,14 @@ def test_model_names(text: str, name: str, path: str) -> None:
 
 def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
     """413 says what to do instead, also of a body without a declared length."""
-    service = start("-m", model, "--max-body-bytes", 1000, "--max-documents", 3)
-    assert service.post("/v1/predict", ["bins"] * 3).status == 200
-    service.post("/v1/predict", ["bins"] * 4).refused(
-        413, "4 documents are too many; send at most 3 at once"
+    service = start("-m", model, "--max-body-bytes", 100_000)
+    assert service.post("/v1/predict", ["bins"] * 10_000).status == 200
+    service.post("/v1/predict", ["bins"] * 10_001).refused(
+        413, "10,001 documents are too many; send at most 10,000 at once"
     )
     for path in ("/v1/predict", "/v1/explain"):
-        service.post(path, {"text": "x" * 1000}).refused(413, "more than 1,000 bytes")
-    chunk = b"400\r\n" + b"x" * 1024 + b"\r\n"
+        service.post(path, {"text": "x" * 100_000}).refused(413, "more than 100,000 bytes")
+    chunk = b"20000\r\n" + b"x" * 0x20000 + b"\r\n"
     assert send_raw(service, [HOST, KIND, CHUNKED], chunk, length=False) == 413
 
 

@@ -77,7 +77,7 @@ def test_a_replaced_model(start: Start, path: Path) -> None:
         wait_until(lambda: service.label_of("red") == "grün")
     path.unlink()
     wait_until(lambda: error_of(service) is not None)
-    assert "no such file" in error_of(service)
+    assert "does not exist" in error_of(service)
     assert service.label_of("red") == "grün"
     replace(path, good)
     wait_until(lambda: service.label_of("red") == "warm")

@@ -8,12 +8,10 @@ import pytest
 from made_files import read_rows, write_rows
 from waiting import wait_until
 
-from nbtext.applications.serve.openapi import describe
 from nbtext.text_classifier import TextClassifier
 
 Running = Any  # see conftest.py
 Start = Any
-DOCUMENT = describe()
 WORDS = {
     "animals": "cat dog horse cow",
     "food": "bread soup cheese rice",
@@ -77,14 +75,8 @@ def test_explanations(service: Running, nbtext: Any, topics: Path, tmp_path: Pat
     texts = ["the cat dog and the soup bread", "of the a", ""]
     predicted = service.predict(texts)
     found = service.post("/v1/explain?marks=true", texts).value
-    components = DOCUMENT["components"]
-    answer = components["schemas"]["Explanation"] | {"additionalProperties": False}
-    validators = pytest.importorskip("openapi_schema_validator")
-    validator = validators.OAS31Validator(answer | {"components": components})
     for each in found:
-        validator.validate(each)
         for one in each["explanations"]:
-            validator.validate(one)
             total = sum(word["log_odds"] for word in one["contributions"]) + sum(
                 one["terms"].values()
             )

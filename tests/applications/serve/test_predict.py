@@ -379,8 +379,6 @@ def test_errors_name_no_options_of_the_command_line(
         tmp_path,
         "--max-body-bytes",
         20_000,
-        "--max-documents",
-        20,
         "--new-labels",
     )
     other = start("-m", model, "--feedback-dir", tmp_path / "other")
