@@ -2,8 +2,8 @@
 
     python tests/fuzz TARGET [RUNS]   in a process of its own; a crash ends it, and leaves the input
                                       in the folder
-    python tests/fuzz all [RUNS]      every target, one after the other; prints a table, and fails
-                                      where one crashed
+    python tests/fuzz all [RUNS]      every target, one after the other; the status is the number of
+                                      those that crashed
     python tests/fuzz replay [N]      what the corpus holds, and N mutations of it a target, without
                                       a fuzzer
     python tests/fuzz seeds           writes the honest inputs anew to corpus/TARGET
@@ -15,10 +15,8 @@ takes over a minute, or 2 GB.
 
 import json
 import random
-import re
 import subprocess
 import sys
-import time
 from itertools import chain
 from pathlib import Path
 
@@ -51,27 +49,13 @@ def fuzz(target: str, runs: int) -> None:
 
 
 def fuzz_all(runs: int) -> int:
-    """Run each fuzzer in a process of its own; print what became of it."""
-    sys.path.insert(0, str(HERE))
+    """Run each fuzzer in a process of its own; return how many crashed."""
     import targets
 
-    failed = 0
-    print(f"{'target':<10}{'executions':>12}{'seconds':>9}{'peak MB':>9}{'crashes':>9}")  # noqa: T201
-    for target in targets.TARGETS:
-        start = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, HERE, target, str(runs)], capture_output=True, text=True, check=False
-        )
-        figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", done.stderr))
-        executed = int(figures.get("number_of_executed_units", 0))
-        peak = figures.get("peak_rss_mb", "?")
-        seconds = time.monotonic() - start
-        is_crashed = done.returncode != 0
-        failed += is_crashed
-        print(f"{target:<10}{executed:>12,}{seconds:>9.0f}{peak:>9}{is_crashed:>9}", flush=True)  # noqa: T201
-        if is_crashed:
-            print(done.stdout[-2000:] + done.stderr[-2000:], file=sys.stderr)  # noqa: T201
-    return min(failed, 1)
+    return sum(
+        subprocess.run([sys.executable, HERE, target, str(runs)], check=False).returncode != 0
+        for target in targets.TARGETS
+    )
 
 
 def replay(n_mutations: int) -> int:

@@ -47,7 +47,7 @@ READ = {
         b"text;label\na\x00b,\xff,c,d\n\"open,x\n\n'',\n",
     ],
     "tsv": [b'text\tlabel\nred round\tapple\n"a\tb"\tbanana\n', b'1\t"x""y"\t"open\n\xc3\t\r\n'],
-    "mail": [
+    "mbox": [
         b"From: ada@example.org\nSubject: =?utf-8?q?H=C3=A9?= there\nContent-Type: text/html; charset=latin-1\n\n"
         b"<p>a&nbsp;<script>x</script>\xe9</p>\n",
         b"From ada@example.org Thu Nov 21 03:37:00 2024\nSubject: a\n\n>From b\n\nFrom b@example.org\nTo: c\n\nx\n",

@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ from nbtext.documents import streams
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.errors import InputError, NbtextError, NbtextWarning
+from nbtext.errors import NbtextError, NbtextWarning
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
 from nbtext.features.matrix import load_matrix
@@ -146,21 +147,6 @@ def jsonl(data: bytes) -> None:
         jsonl_reader.scan = scan
 
 
-def csv(data: bytes) -> None:
-    """Tables with commas."""
-    _outcome(data, "csv")
-
-
-def tsv(data: bytes) -> None:
-    """Tables with tabs."""
-    _outcome(data, "tsv")
-
-
-def mail(data: bytes) -> None:
-    """Mails, one or many."""
-    _outcome(data, "mbox")
-
-
 def lines(data: bytes) -> None:
     """Lines, plain ones and fastText's, and whatever the first bytes say."""
     for input_format in ("lines", "fasttext"):
@@ -178,16 +164,6 @@ def json(data: bytes) -> None:
         assert _outcome(data, "json") == found
     finally:
         streams.RAW_BYTES = step
-
-
-def parquet(data: bytes) -> None:
-    """Parquet files."""
-    _outcome(data, "parquet")
-
-
-def arrow(data: bytes) -> None:
-    """Arrow files and streams."""
-    _outcome(data, "arrow")
 
 
 def sqlite(data: bytes) -> None:
@@ -288,27 +264,15 @@ def _assert_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
 
 
 LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow"}  # without which there is nothing to crash
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target
-    for target in (
-        artifact,
-        model,
-        matrix,
-        svmlight,
-        mtx,
-        jsonl,
-        json,
-        csv,
-        tsv,
-        parquet,
-        arrow,
-        sqlite,
-        query,
-        mail,
-        lines,
-        kernel,
-    )
-    if target.__name__ not in LIBRARIES or find_spec(LIBRARIES[target.__name__]) is not None
+PLAIN = ("csv", "tsv", "mbox", "parquet", "arrow")  # formats of which only the outcome is asked
+FUNCTIONS = (artifact, model, matrix, svmlight, mtx, jsonl, json, sqlite, query, lines, kernel)
+TARGETS: dict[str, Callable[[bytes], Any]] = {
+    **{target.__name__: target for target in FUNCTIONS},
+    **{
+        name: partial(_outcome, input_format=name)
+        for name in PLAIN
+        if name not in LIBRARIES or find_spec(LIBRARIES[name]) is not None
+    },
 }
 
 
@@ -318,6 +282,3 @@ def run(name: str, data: bytes) -> None:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", NbtextWarning)  # what is assumed about a file
         TARGETS[name](data)
-
-
-__all__ = ["TARGETS", "InputError", "run"]

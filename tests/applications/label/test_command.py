@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -186,9 +185,9 @@ def test_all_keys(start: Any, tmp_path: Path, nbtext: Any) -> None:
 
 
 @pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("ending", ["\x03", "hangup", "kill", "lost"])
+@pytest.mark.parametrize("ending", ["\x03", "kill", "lost"])
 def test_nothing_is_lost(start: Any, tmp_path: Path, ending: str) -> None:
-    """An answer survives Ctrl-C, SIGHUP, kill -9 and a lost terminal; the next run goes on, and can
+    """An answer survives Ctrl-C, kill -9 and a lost terminal; the next run goes on, and can
     undo it.
     """
     terminal = start("--labels", "sport,baking")
@@ -204,8 +203,8 @@ def test_nothing_is_lost(start: Any, tmp_path: Path, ending: str) -> None:
         terminal.main = -1
         terminal.process.wait(SECONDS)
     else:
-        os.kill(terminal.process.pid, signal.SIGHUP if ending == "hangup" else signal.SIGKILL)
-        assert terminal.end() in (-signal.SIGKILL, -signal.SIGHUP)
+        terminal.process.kill()
+        terminal.process.wait()
     assert (tmp_path / "labels.jsonl").read_bytes() == before
     if ending != "kill":
         return
@@ -276,36 +275,17 @@ def test_an_existing_model_and_keywords(start: Any, tmp_path: Path, nbtext: Any)
     assert (tmp_path / "m.joblib").read_bytes() == model
 
 
-def test_keywords_of_two_labels_that_are_one_feature(start: Any, tmp_path: Path) -> None:
-    """No label wins silently: the error names both, and nothing is written."""
-    (tmp_path / "words.csv").write_text("sport,match\nbaking,Match!\n")
-    terminal = start("--keywords", "words.csv")
-    assert terminal.end() == 1
-    assert (
-        "'Match!' of 'baking' and 'match' of 'sport' are read as the same feature" in terminal.shown
-    )
-    assert not (tmp_path / "labels.jsonl").exists()
-
-
 @pytest.mark.exhaustive
 def test_errors(start: Any, tmp_path: Path, nbtext: Any) -> None:
-    """Each is one line, and nothing is written: no terminal, an empty source, another file, a file
-    in use.
-    """
+    """Each is one line, and nothing is written: no terminal, an empty source, a file in use."""
     nbtext("label docs.jsonl -o labels.jsonl").refused(
         2, "label needs a terminal, and standard input is not one"
     )
-    assert not (tmp_path / "labels.jsonl").exists()
     (tmp_path / "empty.jsonl").write_text("")
     terminal = start(source="empty.jsonl")
     assert terminal.end() == 1
     assert "no documents to label" in terminal.shown
-    (tmp_path / "labels.jsonl").write_text("precious, no newline")
-    terminal = start()
-    assert terminal.end("q") == 1
-    assert "labels.jsonl:1: is not an answer of nbtext label" in terminal.shown
-    assert (tmp_path / "labels.jsonl").read_text() == "precious, no newline"
-    (tmp_path / "labels.jsonl").unlink()
+    assert not (tmp_path / "labels.jsonl").exists()
     first = start("--labels", "sport")
     first.wait("no prediction yet")
     second = start("--labels", "sport")

@@ -69,24 +69,6 @@ def test_vectors_are_near_for_one_topic() -> None:
     assert cosines[same].mean() > 0.4 + cosines[~same].mean()
 
 
-def test_every_topic_comes_first() -> None:
-    """The first three documents are of three topics, and a copy of one of them is the last
-    choice.
-    """
-    texts, topics = make_texts(200)
-    counts = count(texts)
-    ranking = ranking_of(counts)
-    is_open = np.ones(200, dtype=bool)
-    seen = list[int]()
-    for _ in TOPICS:
-        row = ranking.choose(is_open, statistics_of(counts, seen, topics))
-        assert row is not None
-        is_open[row] = False
-        seen.append(row)
-        ranking.add([row])
-    assert sorted(topics[row] for row in seen) == [0, 1, 2]
-
-
 def test_small_and_empty_pools() -> None:
     for texts in (["one"], ["", ""], ["a b", "word word", "word"], []):
         counts = count(texts) if texts else count(["x y"])
