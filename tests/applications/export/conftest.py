@@ -47,15 +47,3 @@ def texts() -> list[str]:
 def classifier(request: pytest.FixtureRequest) -> TextClassifier:
     """Return a model of each kind, of four labels."""
     return TextClassifier(**KINDS[request.param]).fit(*documents("train"))
-
-
-@pytest.fixture(
-    scope="session",
-    params=["multinomial", "dirichlet", "bernoulli", "complement", "nbsvm", "logistic"],
-)
-def two_labels(request: pytest.FixtureRequest) -> TextClassifier:
-    """Return a model of each kind, of two labels."""
-    texts, labels = documents("train")
-    return TextClassifier(model=request.param).fit(
-        texts, [str(label == labels[0]) for label in labels]
-    )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from demo_models import documents
+from demo_models import MODELS, documents
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -60,9 +60,11 @@ def test_all_kinds(
     assert caught.value.hint
 
 
-def test_two_labels(two_labels: TextClassifier, texts: list[str]) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_two_labels(model: str, texts: list[str]) -> None:
     """LogisticRegression has one row of weights for them."""
-    check(two_labels, texts)
+    letters, labels = documents("train")
+    check(TextClassifier(model=model).fit(letters, [label == labels[0] for label in labels]), texts)
 
 
 def test_own_tokens(texts: list[str]) -> None:
