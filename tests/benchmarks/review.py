@@ -1,20 +1,13 @@
-"""How well `nbtext review` finds wrong labels and near duplicates, and what it costs, beside
-cleanlab.
+"""How well `nbtext review` finds wrong labels, and what it costs.
 
 Labels are flipped with a fixed seed: uniformly, to the label that the group is confused with most,
 or of the rarer label only. The average precision is that of ranking all documents by the
-probability that their label is wrong. cleanlab ranks by the probability of the given label, which a
-5-fold logistic regression on TF-IDF predicts; without cleanlab, the same ranking is computed here.
-Seconds are of the processor, on one thread. Near duplicates are compared with all pairs of
-documents.
+probability that their label is wrong. Seconds are of the processor, on one thread.
 
 Of documents with several labels, a tenth of the pairs of a document and a label are removed, and
 every second one of these is replaced by another label. The average precision is that of ranking all
 pairs; the peer is a 5-fold logistic regression of each label against the rest, which ranks by the
 probability of what is given.
-
-Sizes are those of made documents; seconds are of the processor, and memory is the most that the
-command held, on one thread.
 
 python tests/benchmarks/review.py [--without-peer] [CORPUS...]
 """
@@ -22,12 +15,9 @@ python tests/benchmarks/review.py [--without-peer] [CORPUS...]
 import json
 import os
 import resource
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,11 +28,9 @@ from numpy.typing import NDArray
 from protocols import Labeled, imdb, messages, newsgroups
 
 from nbtext.applications.review.label_noise import estimate_label_noise, estimate_pair_noise
-from nbtext.applications.review.near_duplicates import find_near_duplicates
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.documents.batch import Batch
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.near_duplicates import SIMILAR
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 
@@ -50,18 +38,14 @@ SEED = 0
 N_FOLDS = 5
 FLAGGED = 0.5  # a pair that is wrong with a higher probability is a finding
 PAIRS = "Reuters-90"
-SIZES = "sizes"
-SIZE_PAIRS = ((30_000, 10_000), (200_000, 20))  # documents and labels
-AT_ONCE = 500  # rows of the exact join
 
 
 class Flip(NamedTuple):
-    """How labels are flipped, the n-grams of nbtext, and whether the peer runs, too."""
+    """How labels are flipped, and the n-grams."""
 
     name: str
     share: float
     ngrams: tuple[int, int] = (1, 1)
-    has_peer: bool = False
 
 
 CORPORA: dict[str, Callable[[], Labeled]] = {
@@ -72,12 +56,12 @@ CORPORA: dict[str, Callable[[], Labeled]] = {
 SHARES = [
     Flip("none", 0.0),
     Flip("uniform", 0.05),
-    Flip("uniform", 0.1, has_peer=True),
+    Flip("uniform", 0.1),
     Flip("uniform", 0.2),
 ]
 FLIPS = {
-    "sms-spam": [*SHARES, Flip("rarer label", 0.2, has_peer=True)],
-    "20 Newsgroups": [*SHARES, Flip("most confused", 0.1, has_peer=True)],
+    "sms-spam": [*SHARES, Flip("rarer label", 0.2)],
+    "20 Newsgroups": [*SHARES, Flip("most confused", 0.1)],
     "IMDB": [Flip("none", 0.0, (1, 2)), Flip("uniform", 0.1, (1, 2))],
 }
 
@@ -163,25 +147,6 @@ def judge_by_nbtext(
     return Found(wrong, noise.n_wrong / noise.n_judged, processor_seconds() - before)
 
 
-def judge_by_peer(texts: Sequence[str], given: NDArray[np.int64]) -> Found:
-    """Rank by cleanlab's score of the probabilities of a logistic regression, in five folds."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_predict
-
-    before = processor_seconds()
-    rows = TfidfVectorizer().fit_transform(texts)
-    model = LogisticRegression(max_iter=1000)
-    probabilities = cross_val_predict(model, rows, given, cv=N_FOLDS, method="predict_proba")
-    try:
-        from cleanlab.rank import get_label_quality_scores
-    except ImportError:
-        quality = probabilities[np.arange(len(given)), given]  # which is cleanlab's score
-    else:
-        quality = get_label_quality_scores(given, probabilities)
-    return Found(1 - quality, None, processor_seconds() - before)
-
-
 def precision(found: Found, is_flipped: NDArray[np.bool_]) -> str:
     """The average precision; empty if nothing is flipped."""
     from sklearn.metrics import average_precision_score
@@ -189,7 +154,7 @@ def precision(found: Found, is_flipped: NDArray[np.bool_]) -> str:
     return f"{average_precision_score(is_flipped, found.wrong):.3f}" if is_flipped.any() else ""
 
 
-def row(corpus: str, flip: Flip, documents: Labeled, *, with_peer: bool) -> str:
+def row(corpus: str, flip: Flip, documents: Labeled) -> str:
     """One row of the table of label errors."""
     classes = np.unique(documents.labels, return_inverse=True)[1].astype(np.int64)
     is_flipped = flip_labels(flip, classes, documents.texts)
@@ -200,47 +165,8 @@ def row(corpus: str, flip: Flip, documents: Labeled, *, with_peer: bool) -> str:
         f"{found.rate:.2%}",
         f"{found.seconds:.1f}",
     ]
-    if with_peer and flip.has_peer:
-        peer = judge_by_peer(documents.texts, classes)
-        cells += [precision(peer, is_flipped), f"{peer.seconds:.1f}"]
-    else:
-        cells += ["", ""]
     name = f"{flip.share:.0%} {flip.name}" if flip.share else "none"
     return f"| {corpus} | {name} | {' | '.join(cells)} |"
-
-
-def join_exactly(documents: DocumentCounts, n_features: int) -> int:
-    """The number of pairs of different documents with a Jaccard similarity of SIMILAR or more."""
-    from scipy.sparse import csr_array
-
-    ones = np.ones(len(documents.indices), dtype=np.float32)
-    matrix = csr_array(
-        (ones, documents.indices, documents.indptr), shape=(len(documents), n_features)
-    )
-    sizes = np.diff(documents.indptr)
-    transposed = matrix.T.tocsr()
-    n_pairs = 0
-    for start in range(0, len(documents), AT_ONCE):
-        shared = (matrix[start : start + AT_ONCE] @ transposed).toarray()
-        union = sizes[start : start + AT_ONCE, None] + sizes[None, :] - shared
-        one, other = np.nonzero(shared >= SIMILAR * np.maximum(union, 1) - 1e-6)
-        n_pairs += int((one + start < other).sum())
-    return n_pairs
-
-
-def near_duplicate_row(corpus: str, documents: Labeled) -> str:
-    """The pairs that are found among distinct documents, all pairs, and the processor's
-    microseconds a document.
-    """
-    counts, n_features = count(documents.texts, (1, 1))
-    counts = counts.take(np.sort(np.unique(counts.hashes, return_index=True)[1]))
-    counts = counts.filter(np.diff(counts.indptr) > 0)
-    before = processor_seconds()
-    found = find_near_duplicates(counts, n_features)
-    seconds = processor_seconds() - before
-    n_pairs = join_exactly(counts, n_features)
-    share = len(found.pairs) / max(1, n_pairs)
-    return f"| {corpus} | {len(found.pairs):,} | {n_pairs:,} | {share:.1%} | {1e6 * seconds / len(counts):.0f} |"
 
 
 def topics() -> tuple[list[str], NDArray[np.bool_]]:
@@ -337,46 +263,6 @@ def pairs_row(share: float, *, with_peer: bool) -> str:
     return f"| Reuters-90 | {share:.0%} | {' | '.join(cells)} |"
 
 
-def size_row(n_documents: int, n_labels: int) -> str:
-    """One row of the table of sizes: documents of 30 common words and 8 words of their label; every
-    20th is wrong.
-    """
-    random = np.random.default_rng(SEED)
-    n_words = 60_000
-    common = random.zipf(1.3, (n_documents, 30)) % n_words
-    labels = random.integers(0, n_labels, n_documents)
-    own = (labels[:, None] * 7 + random.integers(0, 12, (n_documents, 8))) % n_words
-    given = np.where(
-        random.random(n_documents) < 0.05, random.integers(0, n_labels, n_documents), labels
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        with (Path(folder) / "x.jsonl").open("w") as file:
-            for first, second, label in zip(
-                common.tolist(), own.tolist(), given.tolist(), strict=True
-            ):
-                text = " ".join([*(f"w{word}" for word in first), *(f"t{word}" for word in second)])
-                file.write(json.dumps({"text": text, "label": str(label)}) + "\n")
-        command = [
-            sys.executable,
-            "-m",
-            "nbtext",
-            "review",
-            "x.jsonl",
-            "-j",
-            "1",
-            "-q",
-            "-o",
-            "found.jsonl",
-        ]
-        with subprocess.Popen(command, cwd=folder) as process:
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        n_found = sum(1 for _ in (Path(folder) / "found.jsonl").open())
-    seconds = used.ru_utime + used.ru_stime
-    megabytes = used.ru_maxrss / 1024
-    return f"| {n_documents:,} | {n_labels:,} | {n_found:,} | {seconds:.0f} | {megabytes:.0f} |"
-
-
 def say(line: str) -> None:
     """Print a line as soon as it is known."""
     sys.stdout.write(line + "\n")
@@ -386,11 +272,8 @@ def say(line: str) -> None:
 def main() -> None:
     """Print the tables, row by row."""
     with_peer = "--without-peer" not in sys.argv[1:]
-    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or [
-        *CORPORA,
-        PAIRS,
-        SIZES,
-    ]
+    named = [name for name in sys.argv[1:] if not name.startswith("--")]
+    wanted = named or [PAIRS, *CORPORA]
     if PAIRS in wanted:
         say(
             "| corpus | pairs flipped | wrong pairs | average precision | findings | seconds | peer | peer's seconds |"
@@ -399,27 +282,13 @@ def main() -> None:
         for share in (0.0, 0.1):
             say(pairs_row(share, with_peer=with_peer))
         say("")
-    if SIZES in wanted:
-        say("| documents | labels | findings | seconds | megabytes |\n|---|---|---|---|---|")
-        for size in SIZE_PAIRS:
-            say(size_row(*size))
-        say("")
-    wanted = [name for name in wanted if name in CORPORA]
-    if not wanted:
-        return
-    say(
-        "| corpus | flipped | average precision | true share | estimated | seconds | peer | peer's seconds |"
-    )
-    say("|---|---|---|---|---|---|---|---|")
-    for corpus in wanted:
-        documents = CORPORA[corpus]()
-        for flip in FLIPS[corpus]:
-            say(row(corpus, flip, documents, with_peer=with_peer))
-    say(
-        "\n| corpus | near duplicates found | all pairs | share | microseconds a document |\n|---|---|---|---|---|"
-    )
-    for corpus in wanted[:2]:
-        say(near_duplicate_row(corpus, CORPORA[corpus]()))
+    say("| corpus | flipped | average precision | true share | estimated | seconds |")
+    say("|---|---|---|---|---|---|")
+    for corpus, read in CORPORA.items():
+        if corpus in wanted:
+            documents = read()
+            for flip in FLIPS[corpus]:
+                say(row(corpus, flip, documents))
 
 
 if __name__ == "__main__":
