@@ -15,10 +15,9 @@ from itertools import pairwise
 from math import inf
 from typing import IO, Any
 
-from nbtext.documents.batch import Batch, Block, decode_values, make_batch
+from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.fields import find_fields, find_value
-from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import (
     LINES_HINT,
     PREFIX_HINT,
@@ -278,8 +277,11 @@ class ArrowRows:
         """Return some rows."""
         return replace(self, table=self.table.slice(start, stop - start))
 
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
     def batch(self) -> Batch:
-        """Return the rows as documents, with ids `FILE:ROW`. A row without a text is a problem.
+        """Return the rows as documents.
 
         Raises
         ------
@@ -287,33 +289,16 @@ class ArrowRows:
             The columns are broken.
         """
         settings = self.options.settings
-        table = self.table
-        columns = {}
-        repairs: list[int] = []
         with convert_arrow_errors(self.path):
             if settings.keeps_rows:
-                table.validate(full=True)
-            for name in self.columns:
-                values = _values_of(table.column(name))
-                columns[name], repaired = decode_values(values, self.options.encoding)
-                repairs += repaired
+                self.table.validate(full=True)
+            columns = {name: _values_of(self.table.column(name)) for name in self.columns}
         for name in settings.field_names:
             if name not in columns and "." in name:  # a field of a struct
                 rows = zip(*columns.values(), strict=True)
                 records = (dict(zip(columns, row, strict=True)) for row in rows)
                 columns[name] = [find_value(record, name) for record in records]
-        batch = make_batch(
-            columns,
-            settings,
-            origin=origin_of(self.path),
-            numbers=range(self.first_row, self.first_row + table.num_rows),
-            problems={},
-            names_of=lambda _: table.schema.names,
-        )
-        for n_sequences in repairs:
-            batch.count_repairs(n_sequences)
-        batch.rows = self if settings.keeps_rows else None
-        return batch
+        return make_batch_of_rows(columns, self, self.options, self.table.schema.names)
 
 
 def _values_of(array: Any) -> list[Any]:

@@ -10,8 +10,7 @@ from itertools import accumulate, chain, islice
 from math import inf
 from typing import Any, cast
 
-from nbtext.documents.blocks import cut
-from nbtext.documents.decoding import Encoding
+from nbtext.documents.blocks import ReadOptions, cut
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     MISSING_KEY,
@@ -26,6 +25,7 @@ from nbtext.documents.fields import (
     several_labels,
 )
 from nbtext.documents.settings import InputSettings
+from nbtext.documents.streams import origin_of
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -258,19 +258,16 @@ class Batch:
         )
         if len(pieces) < 2:
             return [self]
-        batches = [self._slice(start, stop) for start, stop in pieces]
-        batches[0].repaired_documents = self.repaired_documents
-        batches[0].repaired_bytes = self.repaired_bytes
-        batches[0].notes = self.notes
-        batches[0].unknown_encodings = self.unknown_encodings
-        return batches
+        return [self._slice(start, stop) for start, stop in pieces]
 
     def _slice(self, start: int, stop: int) -> Batch:
         batch = self._select(lambda column: column[start:stop], range(start, stop))
-        rows = self.rows.slice(start, stop) if self.rows is not None else None
-        return replace(
-            batch, repaired_documents=0, repaired_bytes=0, notes={}, rows=rows, unknown_encodings={}
-        )
+        batch.rows = self.rows.slice(start, stop) if self.rows is not None else None
+        if start:
+            batch.repaired_documents = batch.repaired_bytes = 0
+            batch.notes = {}
+            batch.unknown_encodings = {}
+        return batch
 
     def drop(self, rows: Collection[int]) -> Batch:
         """Return the batch without these rows; notes and repair counts are kept, the rows of the
@@ -506,6 +503,8 @@ def make_batch_of_objects(
 ) -> Batch:
     """Return documents of objects of JSON, or of the error of one that is broken; see
     `make_batch`.
+
+    raises  InputError: columns are added to rows, and one is broken
     """
     records: list[dict[str, Any]] = []
     problems: dict[int, InputError] = {}
@@ -513,6 +512,8 @@ def make_batch_of_objects(
         is_object = isinstance(value, dict)
         records.append(value if is_object else {})
         if isinstance(value, InputError):
+            if settings.keeps_rows and not settings.corrects_rows:  # no key can be added to it
+                raise value.locate(f"{origin}{numbers[row]}")
             problems[row] = value
         elif not is_object:
             hint = "jq -c '.[]' writes the items of a list as lines" if type(value) is list else ""
@@ -567,18 +568,37 @@ def _missing_text(
     return kind(f"`{next(iter(values))}` is null", hint=TEXT_HINT) if is_empty else None
 
 
-def decode_values(values: Iterable[Any], encoding: Encoding) -> tuple[list[Any], list[int]]:
-    """Return values with bytes decoded, and the number of repairs in each."""
-    found: list[Any] = []
+def make_batch_of_rows(
+    columns: Mapping[str, Iterable[Any]], rows: Any, options: ReadOptions, names: Sequence[str]
+) -> Batch:
+    """Return rows of a database or of an Arrow file as documents, with ids `FILE:ROW`. Bytes are
+    texts; a row without a text is a problem.
+
+    columns  the values of each field; see `make_batch`
+    rows     the rows, which the batch keeps if the settings say so
+    names    of all columns
+    """
     repairs = []
-    for value in values:
-        if isinstance(value, bytes):
-            decoded = encoding.decode_rest(value)
-            repairs.append(decoded.repaired)
-            found.append(decoded.text)
-        else:
-            found.append(value)
-    return found, repairs
+
+    def decode(value: Any) -> Any:
+        if not isinstance(value, bytes):
+            return value
+        decoded = options.encoding.decode_rest(value)
+        repairs.append(decoded.repaired)
+        return decoded.text
+
+    batch = make_batch(
+        {name: list(map(decode, values)) for name, values in columns.items()},
+        options.settings,
+        origin=origin_of(rows.path),
+        numbers=range(rows.first_row, rows.first_row + len(rows)),
+        problems={},
+        names_of=lambda _: names,
+    )
+    for n_sequences in repairs:
+        batch.count_repairs(n_sequences)
+    batch.rows = rows if options.settings.keeps_rows else None
+    return batch
 
 
 def join_fields(

@@ -56,40 +56,7 @@ LABELS = {
     "utf-16-be": "unicodefffe utf16be",
     "utf-16-le": "csunicode iso10646ucs2 ucs2 unicode unicodefeff utf16 utf16le",
 }
-# other names that are met; Python knows some of them, but means less
-OTHER_LABELS = {
-    "big5hkscs": "big5eten big5uao",
-    "cp932": "cp943 cp943c sjiswin",
-    "cp949": "uhc",
-    "cp1252": "ansi cp20127",
-    "euc_jis_2004": "cp20932 cp51932 eucjpms eucjpwin ujis",
-    "gb18030": "cp936 cp20936 cp54936 euccn gb23121980",
-    "iso2022_jp_ext": "cp50220 cp50221 cp50222",
-    "iso8859-1": "cp28591",
-    "iso8859-2": "cp912 cp28592",
-    "iso8859-5": "cp915 cp28595",
-    "iso8859-7": "cp28597",
-    "iso8859-8": "cp28598 cp38598",
-    "iso8859-9": "cp28599",
-    "iso8859-15": "cp923 cp28605 iso8859151999 latin9",
-    "koi8-r": "cp878 cp20866",
-    "koi8-u": "cp21866",
-    "mac-cyrillic": "cp10007",
-    "mac-iceland": "xmacicelandic",
-    "mac-latin2": "cp10029 macce maccentraleurope xmacce xmaccentraleurroman",
-    "mac-roman": "cp10000",
-    "tis-620": "tis6202533",
-    "utf-7": "cp65000 unicode11utf7",
-    "utf-8": "cp65001 utf8bom utf8mac utf8mb3 utf8mb4 utf8n",
-    "utf-16-be": "cp1201",
-    "utf-16-le": "cp1200",
-}
-_codecs = {
-    label: codec
-    for table in (OTHER_LABELS, LABELS)
-    for codec, labels in table.items()
-    for label in labels.split()
-}
+_codecs = {label: codec for codec, labels in LABELS.items() for label in labels.split()}
 _punctuation = re.compile(r"[^0-9a-z]+")
 _code_page = re.compile(
     r"(?:x|cs)*(?:ccsid|codepage|cp|dos|ibm|ms|mswin|oem|win|windows)0*([0-9]{3,5})"

@@ -156,28 +156,10 @@ def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:
 
 
 def _zstd(role: str) -> Any:
-    """Return what the standard library, or else zstandard, has for a job."""
-    try:
-        return import_module("compression.zstd")
-    except ImportError:
-        pass
     try:
         return import_module("zstandard")
     except ImportError:
         raise MissingExtra(f"{role} .zst", library="zstandard", extra="zstd") from None
-
-
-def _zstd_unpacker() -> Any:
-    zstd = _zstd("reading")
-    unpacker = zstd.ZstdDecompressor()
-    return unpacker if hasattr(unpacker, "eof") else unpacker.decompressobj()
-
-
-def _zstd_packer(file: BinaryIO) -> Any:
-    zstd = _zstd("writing")
-    if hasattr(zstd, "ZstdFile"):
-        return zstd.ZstdFile(file, "wb")
-    return zstd.ZstdCompressor().stream_writer(file, closefd=False)
 
 
 # Each reads one compressed stream, and has the attributes `eof` and `unused_data` and the method
@@ -186,11 +168,11 @@ UNPACKERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: import_module("zlib").decompressobj(wbits=31),
     "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
     "xz": lambda: import_module("lzma").LZMADecompressor(memlimit=XZ_MEMORY),
-    "zstd": _zstd_unpacker,
+    "zstd": lambda: _zstd("reading").ZstdDecompressor().decompressobj(),
 }
 PACKERS: dict[str, Callable[[BinaryIO], AbstractContextManager[BinaryIO]]] = {
     "gzip": lambda file: import_module("gzip").GzipFile("", "wb", 6, file, mtime=0),
     "bzip2": lambda file: import_module("bz2").BZ2File(file, "wb"),
     "xz": lambda file: import_module("lzma").open(file, "wb"),
-    "zstd": _zstd_packer,
+    "zstd": lambda file: _zstd("writing").ZstdCompressor().stream_writer(file, closefd=False),
 }

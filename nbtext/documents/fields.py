@@ -245,13 +245,14 @@ def find_fields(
             return int(name) - 1
         if name == default:
             return None
-        what = f"no column `{name}`; the columns are: {format_names(names)}"
+        shown = names
+        of_row = ""
         hint = f"name the column with {option}"
         if first_row is not None:
-            what = (
-                f"no column `{name}`; the columns of the first row are: {format_names(first_row)}"
-            )
+            shown = first_row
+            of_row = " of the first row"
             hint = HEADER_HINT
+        what = f"no column `{name}`; the columns{of_row} are: {format_names(shown)}"
         raise InputError(what, where=where, hint=hint)
 
     option = "--label-fields" if settings.label_fields else "--label-field"

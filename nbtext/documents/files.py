@@ -51,6 +51,7 @@ SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
+HIDDEN = "hidden file or folder"
 LINK_LOOP = "symbolic link loop"
 UNREADABLE_FOLDER = "unreadable folder"
 UNREADABLE_ENTRY = "unreadable entry"
@@ -93,17 +94,16 @@ class Tree:
     skipped: Skipped = field(default_factory=list)
 
 
-@dataclass
-class _Folder:
-    """A folder on the stack, and its remaining entries."""
+class _Folder(NamedTuple):
+    """What the entries of a folder have in common."""
 
-    path: str
-    label: str | None
-    identity: tuple[int, int]  # device and inode
-    entries: Iterator[os.DirEntry[str]]
+    prefix: str  # its path, with a slash at the end
+    place: str = ""  # the path below the directory SOURCE, with a slash at the end
+    label: str | None = None
+    # device and inode of the folder and of those above it
+    identities: tuple[tuple[int, int], ...] = ()
     is_maildir: bool = False
     in_maildir: bool = False
-    place: str = ""  # the path below the directory SOURCE, with a slash at the end
 
 
 def _identify(path: str | int) -> set[tuple[int, int]]:
@@ -154,27 +154,23 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     return tree
 
 
-def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Return a function that tells whether a path, or the name at its end, matches a pattern; None
-    without patterns.
-    """
+def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return a function that tells whether a path, or the name at its end, matches a pattern."""
     if not patterns:
-        return None
+        return lambda path: False
     matches = re.compile(
         "|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)
     ).match
     return lambda path: bool(matches(path) or matches(os.path.basename(path)))
 
 
-def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool] | None) -> None:
+def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]) -> None:
     """Add the files below a URL to the tree. Maildirs are not recognized there."""
     for names in streams.list_files(root):
         path = "/".join((root.rstrip("/"), *names))
         if any(name.startswith(".") for name in names):
-            tree.skipped.append((path, "hidden file or folder"))
-        elif is_excluded is not None and any(
-            is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)
-        ):
+            tree.skipped.append((path, HIDDEN))
+        elif any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
             tree.skipped.append((path, EXCLUDED))
         else:
             tree.files.append(File(path, name_of(names[0]) if len(names) > 1 else None))
@@ -184,83 +180,73 @@ def _list_local_files(
     root: str,
     tree: Tree,
     written: set[tuple[int, int]],
-    is_excluded: Callable[[str], bool] | None,
+    is_excluded: Callable[[str], bool],
 ) -> None:
     """Add the files below a directory to the tree, without folders that cannot be read or that hold
     themselves.
     """
+    stack: list[tuple[os.DirEntry[str], _Folder]] = []  # the entries to come, the next one last
+    inodes = {inode for _, inode in written}  # which spare most entries the whole test
+
+    def open_folder(path: str, folder: _Folder) -> str:
+        """Add the entries of a folder to the stack; return the reason to skip it, if there is
+        one.
+        """
+        status = os.stat(path)
+        identity = (status.st_dev, status.st_ino)
+        if identity in folder.identities:
+            return LINK_LOOP
+        with os.scandir(path) as scan:
+            entries = sorted(scan, key=attrgetter("name"), reverse=True)
+        is_maildir = MAILDIR.issubset([entry.name for entry in entries])
+        identities = (*folder.identities, identity)
+        opened = folder._replace(identities=identities, is_maildir=is_maildir)
+        stack.extend((entry, opened) for entry in entries)
+        return ""
+
     try:
-        stack = [_open_folder(root, None)]
+        open_folder(root, _Folder(os.path.join(root, "")))
     except OSError as error:
         raise streams.unreadable(root, error) from None
     while stack:
-        parent = stack[-1]
-        entry = _take_files(parent, tree, written, is_excluded)
-        if entry is None:
-            stack.pop()
-            continue
-        if parent.is_maildir and entry.name == "tmp":  # mails that are still being delivered
-            continue
-        is_label = len(stack) == 1 and not parent.is_maildir
-        try:
-            folder = _open_folder(entry.path, name_of(entry.name) if is_label else parent.label)
-        except OSError:
-            tree.skipped.append((entry.path, UNREADABLE_FOLDER))
-            continue
-        if any(folder.identity == ancestor.identity for ancestor in stack):
-            tree.skipped.append((entry.path, LINK_LOOP))
-            continue
-        folder.in_maildir = parent.is_maildir or parent.in_maildir
-        folder.place = f"{parent.place}{entry.name}/"
-        stack.append(folder)
-
-
-def _open_folder(path: str, label: str | None) -> _Folder:
-    status = os.stat(path)
-    with os.scandir(path) as scan:
-        entries = sorted(scan, key=attrgetter("name"))
-    is_maildir = MAILDIR.issubset([entry.name for entry in entries])
-    return _Folder(
-        path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir
-    )
-
-
-def _take_files(
-    folder: _Folder,
-    tree: Tree,
-    written: set[tuple[int, int]],
-    is_excluded: Callable[[str], bool] | None,
-) -> os.DirEntry[str] | None:
-    """Add the next files of a folder to the tree, and return the first folder among the entries."""
-    prefix = os.path.join(folder.path, "")
-    inodes = {inode for _, inode in written}  # which spare most entries the whole test
-    for entry in folder.entries:
+        entry, folder = stack.pop()
         name = entry.name
+        path = folder.prefix + name
+        reason = ""
         try:
             if name[0] == ".":
-                tree.skipped.append((prefix + name, "hidden file or folder"))
+                reason = HIDDEN
             elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
-                tree.skipped.append((prefix + name, "beside the mails of a Maildir"))
-            elif is_excluded is not None and is_excluded(folder.place + name):
-                tree.skipped.append((prefix + name, EXCLUDED))
+                reason = "beside the mails of a Maildir"
+            elif is_excluded(folder.place + name):
+                reason = EXCLUDED
             elif (
                 inodes
                 and (entry.inode() in inodes or entry.is_symlink())
-                and _identify(entry.path) & written
+                and _identify(path) & written
             ):
-                tree.skipped.append((prefix + name, "output of this run"))
+                reason = "output of this run"
             elif entry.is_file():
-                tree.files.append(File(prefix + name, folder.label, folder.in_maildir))
-            elif entry.is_dir():
-                return entry
-            else:
-                tree.skipped.append(
-                    (prefix + name, BROKEN_LINK if entry.is_symlink() else "not a regular file")
+                tree.files.append(File(path, folder.label, folder.in_maildir))
+            elif not entry.is_dir():
+                reason = BROKEN_LINK if entry.is_symlink() else "not a regular file"
+            elif not (folder.is_maildir and name == "tmp"):  # mails that are still being delivered
+                inner = folder._replace(
+                    prefix=os.path.join(path, ""),
+                    place=f"{folder.place}{name}/",
+                    in_maildir=folder.is_maildir or folder.in_maildir,
                 )
+                if not folder.place and not folder.is_maildir:
+                    inner = inner._replace(label=name_of(name))
+                try:
+                    reason = open_folder(path, inner)
+                except OSError:
+                    reason = UNREADABLE_FOLDER
         except OSError as error:
             reasons = {errno.ELOOP: LINK_LOOP, errno.ENOENT: BROKEN_LINK}
-            tree.skipped.append((prefix + name, reasons.get(error.errno or 0, UNREADABLE_ENTRY)))
-    return None
+            reason = reasons.get(error.errno or 0, UNREADABLE_ENTRY)
+        if reason:
+            tree.skipped.append((path, reason))
 
 
 def list_shards(
@@ -291,13 +277,10 @@ def list_shards(
         ], tree.skipped
     labels = {file.label for file in files}
     if None in labels and len(labels) > 1 and wanted != "mbox":
-        about = {
-            file
-            for file in files
-            if file.label is None and re.fullmatch(ABOUT_NAME, os.path.basename(file.path))
-        }
-        tree.skipped += [(file.path, ABOUT_FILE) for file in files if file in about]
-        files = [file for file in files if file not in about]
+        for file in [file for file in files if file.label is None]:
+            if re.fullmatch(ABOUT_NAME, os.path.basename(file.path)):
+                tree.skipped.append((file.path, ABOUT_FILE))
+                files.remove(file)
     if wanted == "files":
         files = [file._replace(label=None) for file in files]
 
@@ -399,64 +382,52 @@ class FileDocuments:
         batch = Batch(ids, (texts,), self.shard.labels, are_files=True)
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
-        contents = self.contents or self._read(batch)
+        contents = self.contents or self._read()
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
-            if (
-                isinstance(content, int)
+            if not (
+                not isinstance(content, bytes)
                 or path.lower().endswith(SPECIAL_SUFFIXES)
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
-                self._add_special(row, content, batch, texts, skipped)
-                continue
+                with suppress(UnicodeDecodeError):
+                    texts.append(content.decode(encoding.codec))
+                    continue
+            found: Decoded | str = ""
             try:
-                texts.append(content.decode(encoding.codec))
-            except UnicodeDecodeError:
-                self._add_special(row, content, batch, texts, skipped)
+                found = self._read_special(path, content)
+            except InputError as problem:
+                batch.problems[row] = problem.locate(path)
+            if isinstance(found, Decoded):
+                texts.append(found.text)
+                batch.count_repairs(found.repaired, found.unknown)
+                continue
+            texts.append("")
+            if row not in batch.problems:
+                recognition.log_skipped(path, found)
+                batch.note(found)
+                skipped.append(row)
         if batch.problems:
             batch.labels = [
                 None if row in batch.problems else label for row, label in enumerate(batch.labels)
             ]
         return batch.drop(skipped) if skipped else batch
 
-    def _read(self, batch: Batch) -> list[bytes | int]:
-        """Return the content of each file; the batch gets the errors of files at URLs."""
+    def _read(self) -> Sequence[bytes | int | InputError]:
+        """Return the content of each file, or its error."""
         paths = self.shard.paths
         limit = self.options.settings.max_document_bytes
         if not streams.is_url(paths[0]):
             return read_files(list(map(os.fsencode, paths)), limit)
-        contents: list[bytes | int] = []
-        for row, path in enumerate(paths):
+        contents: list[bytes | int | InputError] = []
+        for path in paths:
             try:
                 contents.append(streams.read_url(path, limit))
             except InputError as problem:
-                contents.append(b"")
-                batch.problems[row] = problem
+                contents.append(problem)
         return contents
 
-    def _add_special(
-        self, row: int, content: bytes | int, batch: Batch, texts: list[str], skipped: list[int]
-    ) -> None:
-        """Add a file that may not be plain text: its text, its problem, or the reason to skip
-        it.
-        """
-        path = self.shard.paths[row]
-        decoded = Decoded("", 0)
-        try:
-            if row not in batch.problems:
-                found = self._read_special(path, content)
-                if isinstance(found, str):
-                    recognition.log_skipped(path, found)
-                    batch.note(found)
-                    skipped.append(row)
-                else:
-                    decoded = found
-        except InputError as problem:
-            batch.problems[row] = problem.locate(path)
-        texts.append(decoded.text)
-        batch.count_repairs(decoded.repaired, decoded.unknown)
-
-    def _read_special(self, path: str, content: bytes | int) -> Decoded | str:
+    def _read_special(self, path: str, content: bytes | int | InputError) -> Decoded | str:
         """Return the text of a file that may not be plain text; a `str` is the reason to skip a
         file of a directory.
 
@@ -469,6 +440,8 @@ class FileDocuments:
         encoding = self.options.encoding
         limit = settings.max_document_bytes
         is_named = self.shard.root is None
+        if isinstance(content, InputError):
+            raise content
         if isinstance(content, int):
             if content == errno.EFBIG:
                 raise too_long(limit)

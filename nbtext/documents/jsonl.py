@@ -21,9 +21,9 @@ from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_bloc
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, name_of, read_indicators, read_label, text_of
-from nbtext.documents.lines import LineDocuments, keep_lines, origin_of, read_line_documents
+from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream
+from nbtext.documents.streams import ByteStream, origin_of
 from nbtext.errors import InputError
 from nbtext.kernel import choose_version
 
@@ -163,13 +163,10 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
         try:
             values.append(_parse_line(text))
         except InputError as problem:
-            # no key can be added to the line
-            if lines.settings.keeps_rows and not lines.settings.corrects_rows:
-                raise problem.locate(lines.place(line)) from None
             values.append(problem)
     batch = make_batch_of_objects(values, lines.settings, origin=lines.origin, numbers=numbers)
-    batch.repaired_documents = len(decoded.repaired)
-    batch.repaired_bytes = sum(decoded.repaired.values())
+    for n_sequences in decoded.repaired.values():
+        batch.count_repairs(n_sequences)
     return batch
 
 
@@ -243,7 +240,7 @@ class Item(NamedTuple):
     repaired : int
         Its number of replacement characters for invalid bytes.
     gap, text : str
-        What precedes it, and its own text, if they are kept.
+        What precedes it, and its own text, if rows are kept.
     """
 
     value: Any
@@ -263,10 +260,6 @@ def _parse_items(
     """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of
     its row.
     """
-    if rows is not None:  # as for a line that is too long
-        for number, item in enumerate(items, first_number):
-            if isinstance(item.value, InputError):
-                raise item.value.locate(f"{origin}{number}")
     batch = make_batch_of_objects(
         [item.value for item in items],
         settings,
@@ -318,37 +311,34 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
 
 
 class _Text:
-    """The decoded text of a stream, parsed up to `at`, and returned by `take` up to `_taken`."""
+    """The decoded text of a stream, parsed up to `at`, and returned by `take` up to `taken`."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
         self.encoding = options.encoding
-        self.path = stream.path
         self.limit = options.settings.max_document_bytes
-        self._keeps_text = options.settings.keeps_rows
-        self._kept: list[str] = []
-        self._taken = 0
         self.buffer = ""
-        self.at = 0
+        self.at = self.taken = 0
         self.line = 1
         self.is_ended = False
-        self._raw_blocks = read_raw_blocks(stream)
-        is_utf8 = self.encoding.codec == "utf-8"
-        # invalid bytes are lone surrogates, until an item is complete
-        self._decoder = codecs.getincrementaldecoder("utf-8")(
-            "surrogateescape" if is_utf8 else "surrogatepass"
-        )
         self.is_repaired = False
+        self.keeps_rows = options.settings.keeps_rows
+        self._origin = origin_of(stream.path)
+        self._raw_blocks = read_raw_blocks(stream)
+        # invalid bytes are lone surrogates, until an item is complete
+        is_utf8 = self.encoding.codec == "utf-8"
+        errors = "surrogateescape" if is_utf8 else "surrogatepass"
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def read_more(self) -> None:
         """Read until the rest is at least twice as long, so that a long item is parsed again only a
         few times.
         """
-        self.line += self.buffer.count("\n", 0, self.at)
-        if self._keeps_text:
-            self._kept.append(self.buffer[self._taken : self.at])
-        self._taken = 0
-        self.buffer = self.buffer[self.at :]
-        self.at = 0
+        if not self.keeps_rows:
+            self.taken = self.at
+        self.line += self.buffer.count("\n", 0, self.taken)
+        self.buffer = self.buffer[self.taken :]
+        self.at -= self.taken
+        self.taken = 0
         blocks = [self.buffer]
         wanted = max(len(self.buffer), 1)
         while wanted > 0 and not self.is_ended:
@@ -369,23 +359,16 @@ class _Text:
                 return self.buffer[self.at : self.at + 1]
             self.read_more()
 
-    def has_long_rest(self) -> bool:
-        """Return whether more is read than an item may have."""
-        return len(self.buffer) - self.at > self.limit + MAX_EXCESS
-
     def take(self) -> str:
-        """Return the parsed text since the last call; "" if text is not kept."""
-        if not self._keeps_text:
-            return ""
-        text = "".join((*self._kept, self.buffer[self._taken : self.at]))
-        self._kept = []
-        self._taken = self.at
+        """Return the parsed text since the last call."""
+        text = self.buffer[self.taken : self.at]
+        self.taken = self.at
         return text
 
     def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:
         """Return an error at the current line."""
         line = self.line + self.buffer.count("\n", 0, self.at)
-        return InputError(what, where=f"{origin_of(self.path)}{line}", hint=hint)
+        return InputError(what, where=f"{self._origin}{line}", hint=hint)
 
 
 def _read_items(text: _Text) -> Iterator[Item]:
@@ -407,36 +390,37 @@ def _read_items(text: _Text) -> Iterator[Item]:
 
 
 def _read_item(text: _Text) -> Item:
+    gap = text.take()
+    most = text.limit + MAX_EXCESS
     while True:
+        broken = "the item has no end"
         try:
-            item, end = decoder.raw_decode(text.buffer, text.at)
+            value, end = decoder.raw_decode(text.buffer, text.at)
+            # otherwise more digits of a number may follow
+            is_whole = end < len(text.buffer) or text.is_ended
         except RecursionError:
             raise text.error(too_deep().what, "") from None
         except json.JSONDecodeError as error:
-            if text.is_ended and not text.has_long_rest():
-                raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
-        else:
-            # otherwise more digits of a number may follow
-            if end < len(text.buffer) or text.is_ended:
-                length = end - text.at
-                if length > text.limit + MAX_EXCESS:
-                    break
-                repaired = 0
-                if text.is_repaired:
-                    exact = text.buffer[text.at : end]
-                    found = text.encoding.repair(exact)
-                    repaired = found.count("\ufffd") - exact.count("\ufffd")
-                    item = decoder.decode(found) if repaired else item
-                text.at = end
-                taken = text.take()
-                value = item if length <= text.limit else too_long(text.limit)
-                return Item(value, length, repaired, taken[:-length], taken[-length:])
-        if text.has_long_rest():
-            break
+            broken = error.msg.removesuffix(" at")
+            is_whole = False
+        if is_whole and end - text.at <= most:
+            text.at = end
+            exact = text.take()
+            repaired = 0
+            if text.is_repaired:
+                found = text.encoding.repair(exact)
+                repaired = found.count("\ufffd") - exact.count("\ufffd")
+                value = decoder.decode(found) if repaired else value
+            if len(exact) > text.limit:
+                value = too_long(text.limit)
+            return Item(value, len(exact), repaired, gap, exact if text.keeps_rows else "")
+        if len(text.buffer) - text.at > most:
+            hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
+            raise text.error(too_long(text.limit).what, hint)
+        if text.is_ended:
+            raise text.error(f"broken JSON: {broken}")
         text.read_more()
         try:
             check_values(text.buffer)
-        except InputError as problem:
-            raise text.error(problem.what, problem.hint) from None
-    hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
-    raise text.error(too_long(text.limit).what, hint)
+        except InputError as error:
+            raise text.error(error.what, error.hint) from None

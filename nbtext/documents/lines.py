@@ -23,7 +23,7 @@ from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, origin_of
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -93,11 +93,6 @@ def read_line_documents(
     return map(wrap, blocks)  # which keeps no block, as a generator would
 
 
-def origin_of(path: str) -> str:
-    """Return the prefix of the number of a line, mail or item in an id."""
-    return "" if path == STANDARD_INPUT else f"{path}:"
-
-
 def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the documents of plain text: each line is one."""
     return read_line_documents(stream, options, parse_lines)
@@ -118,8 +113,8 @@ def parse_lines(lines: LineDocuments) -> Batch:
     texts = [text.removesuffix("\r") for text in decoded.texts]
     labels: list[Label] = [lines.label] * len(texts)
     batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
-    batch.repaired_documents = len(decoded.repaired)
-    batch.repaired_bytes = sum(decoded.repaired.values())
+    for n_sequences in decoded.repaired.values():
+        batch.count_repairs(n_sequences)
     return batch
 
 

@@ -29,9 +29,8 @@ from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, name_of
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html
-from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream, open_stream
+from nbtext.documents.streams import ByteStream, open_stream, origin_of
 from nbtext.errors import InputError
 from nbtext.records import dataclass
 
@@ -375,79 +374,60 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
         yield RawMail(path, label, problem)
 
 
-class _Splitter:
-    """Collects the lines of a file to mails: an mbox is split where a mail begins, any other file
-    is one mail.
-
-    Parameters
-    ----------
-    limit : int
-        The maximum size of a mail in bytes; a larger one is an error.
-
-    Attributes
-    ----------
-    is_mbox : bool or None
-        None before the first line that is not blank.
+def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
+    """Yield the mails of an mbox, each with its line `From …`; any other file is one mail. A mail
+    of more bytes than the limit is an error.
     """
+    mail = bytearray()
+    size = 0  # of the mail, also if it is too large to be kept
+    is_mbox: bool | None = None  # None before the first line that is not blank
+    held = b""  # a line `From …` at the end of a block, until the line that follows it arrives
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._content = bytearray()
-        self._size = 0
-        self.is_mbox: bool | None = None
+    def add(lines: bytes) -> None:
+        nonlocal size, mail
+        size += len(lines)
+        if size <= limit:
+            mail += _quoted_from.sub(rb"\1", lines) if is_mbox else lines
 
-    def split(self, lines: bytes) -> Iterator[bytes | InputError]:
+    def finish() -> Iterator[bytes | InputError]:
+        nonlocal size, mail
+        if size:
+            found = bytes(mail) if size <= limit else too_long(limit)
+            mail = bytearray()
+            size = 0
+            yield found
+
+    def split(lines: bytes) -> Iterator[bytes | InputError]:
         """Yield the mails that these lines complete; a line `From …` comes together with the one
         that follows it.
         """
-        if self.is_mbox is None:
+        nonlocal is_mbox
+        if is_mbox is None:
             lines = lines.lstrip(b"\r\n")
-            self.is_mbox = bool(_separator.match(lines)) if lines else None
+            is_mbox = bool(_separator.match(lines)) if lines else None
         start = 0
-        for found in _separator.finditer(lines) if self.is_mbox else ():
-            self.add(lines[start : found.start()])
-            yield from self.finish()
+        for found in _separator.finditer(lines) if is_mbox else ():
+            add(lines[start : found.start()])
+            yield from finish()
             start = found.start()
-        self.add(lines[start:])
+        add(lines[start:])
 
-    def add(self, lines: bytes, size: int | None = None) -> None:
-        """Add lines to the current mail, if it is not too large.
-
-        size  their number of bytes, if they are too long to be kept
-        """
-        self._size += len(lines) if size is None else size
-        if self._size <= self._limit:
-            self._content += _quoted_from.sub(rb"\1", lines) if self.is_mbox else lines
-
-    def finish(self) -> Iterator[bytes | InputError]:
-        """Yield the current mail, if there is one."""
-        if self._size:
-            mail = bytes(self._content) if self._size <= self._limit else too_long(self._limit)
-            self._content.clear()
-            self._size = 0
-            yield mail
-
-
-def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
-    """Yield the mails of an mbox, each with its line `From …`; any other file is one mail."""
-    splitter = _Splitter(limit)
-    held = b""  # a line `From …` at the end of a block, until the line that follows it arrives
     for block in read_line_blocks(read_raw_blocks(stream), limit):
         if block.is_too_long:
-            if held and splitter.is_mbox:
-                yield from splitter.finish()
-            yield from splitter.split(held)
-            splitter.add(b"", limit + 1)
+            if held and is_mbox:
+                yield from finish()
+            yield from split(held)
+            size += limit + 1
             held = b""
             continue
         lines = held + block.data
         last = lines.rfind(b"\n", 0, -1) + 1
         is_open = lines.startswith((b"From ", b">From "), last)
         held = lines[last:] if is_open else b""
-        yield from splitter.split(lines[:last] if is_open else lines)
+        yield from split(lines[:last] if is_open else lines)
         del block, lines
-    yield from splitter.split(held)
-    yield from splitter.finish()
+    yield from split(held)
+    yield from finish()
 
 
 def _group_mails(

@@ -398,13 +398,25 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
         for each in changed:
             rows = each.rows
             assert isinstance(rows, TextRows)
-            parts: list[tuple[int, str]] = []
+            parts: list[bytes] = []
+
+            def encode(line: int, text: str, rows: TextRows = rows) -> bytes:
+                try:
+                    return rows.encoding.encode(text)
+                except UnicodeEncodeError as error:
+                    what = f"{text[error.start]!r} cannot be written in the encoding of the file"
+                    what += f", {rows.encoding.codec}"
+                    where = f"{rows.path}:{line}"
+                    raise InputError(
+                        what, where=where, hint="convert the file to UTF-8 first"
+                    ) from None
+
             if rows.is_start:
                 is_first_row = True
                 if first is None:
                     first = rows
                     mark = rows.bom
-                    parts.append((1, rows.write_head(each)))
+                    parts.append(encode(1, rows.write_head(each)))
                 else:
                     _check_alike(rows, first)
             columns = each.nested if isinstance(rows, ObjectRows) else each.flat
@@ -421,33 +433,18 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
                     text = rows.write_row(row, added, each, settings)
                 except InputError as error:
                     raise error.locate(f"{rows.path}:{kept.first_line}") from None
-                parts.append((kept.first_line, ("" if is_first_row else kept.gap) + text))
+                gap = "" if is_first_row else kept.gap
+                parts.append(encode(kept.first_line, gap + text))
                 is_first_row = False
             if rows.rows or not rows.is_start:
-                parts.append((1, rows.tail))
-            if any(text for _, text in parts):
+                parts.append(encode(1, rows.tail))
+            if any(parts):
                 if not is_ended:
-                    parts.insert(0, (1, rows.newline))
-                file.write(mark + _encode(rows, parts))
+                    parts.insert(0, encode(1, rows.newline))
+                file.write(mark + b"".join(parts))
                 mark = b""
-                is_ended = "".join(text for _, text in parts[-2:]).endswith("\n")
+                is_ended = b"".join(parts[-2:]).endswith(encode(1, "\n"))
             file.flush()
-
-
-def _encode(rows: TextRows, parts: list[tuple[int, str]]) -> bytes:
-    """Return the bytes of some rows, each with the number of its line."""
-    text = "".join(part for _, part in parts)
-    try:
-        return rows.encoding.encode(text)
-    except UnicodeEncodeError as error:
-        character = text[error.start]
-        n_before = error.start
-    for line, part in parts:  # noqa: B007
-        n_before -= len(part)
-        if n_before < 0:
-            break
-    what = f"{character!r} cannot be written in the encoding of the file, {rows.encoding.codec}"
-    raise InputError(what, where=f"{rows.path}:{line}", hint="convert the file to UTF-8 first")
 
 
 def _check_alike(rows: TextRows, first: TextRows) -> None:

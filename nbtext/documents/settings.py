@@ -200,6 +200,8 @@ class InputSettings(Settings):
         100_000_000,
         "Maximum size of a document in bytes. A larger document is an error: training stops, and `predict` "
         "gives it no label.",
+        low=1,
+        high=2**62,
         metavar="N",
     )
     # what the program sets

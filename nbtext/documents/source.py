@@ -53,7 +53,6 @@ MAX_SHARD = 512 << 20
 MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
 # the assumed size of a file of a directory; to stat each file is as slow as to read it
 FILE_BYTES = 32 << 10
-MAX_BYTES = 2**62  # the largest --max-document-bytes
 
 
 # settings with an effect on a matrix
@@ -402,9 +401,6 @@ def check_input(settings: InputSettings) -> None:
     ):
         hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
         raise SettingsError("is not a delimiter", where="--delimiter", hint=hint)
-    if not 1 <= settings.max_document_bytes <= MAX_BYTES:
-        what = f"{settings.max_document_bytes:,} is not between 1 and {MAX_BYTES:,}"
-        raise SettingsError(what, where="--max-document-bytes")
 
 
 def _reader_of(path: str, settings: InputSettings) -> str:

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from shutil import copyfileobj
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from nbtext.documents.batch import Batch, Block, decode_values, make_batch
+from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import find_fields, format_names
-from nbtext.documents.lines import origin_of
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
@@ -80,33 +80,24 @@ class SqlRows:
         """Return the values of all columns of a row."""
         return dict(zip(self.names, self.rows[row], strict=True))
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
     def slice(self, start: int, stop: int) -> SqlRows:
         """Return some rows."""
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)
 
 
 def _parse_rows(rows: SqlRows, places: dict[str, int], options: ReadOptions) -> Batch:
-    """Return rows as documents, with ids `DATABASE:ROW`. A row without a text is a problem."""
-    settings = options.settings
-    columns = {}
-    repairs: list[int] = []
-    for name, place in places.items():
-        values = [row[place] for row in rows.rows]
-        plain = (bytes(value) if isinstance(value, memoryview) else value for value in values)
-        columns[name], repaired = decode_values(plain, options.encoding)
-        repairs += repaired
-    batch = make_batch(
-        columns,
-        settings,
-        origin=origin_of(rows.path),
-        numbers=range(rows.first_row, rows.first_row + len(rows.rows)),
-        problems={},
-        names_of=lambda _: rows.names,
-    )
-    for n_sequences in repairs:
-        batch.count_repairs(n_sequences)
-    batch.rows = rows if settings.keeps_rows else None
-    return batch
+    """Return rows as documents."""
+
+    def values_of(place: int) -> Iterator[Any]:
+        for row in rows.rows:
+            value = row[place]
+            yield bytes(value) if isinstance(value, memoryview) else value
+
+    columns = {name: values_of(place) for name, place in places.items()}
+    return make_batch_of_rows(columns, rows, options, rows.names)
 
 
 def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -336,7 +327,6 @@ def _read_rows(
 
 TABLE = "predictions"  # the name of the table by default
 TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
-COPIED_BYTES = 1 << 20  # of a new database, at a time
 WAIT = 30.0  # seconds for another program that writes to the file
 
 
@@ -453,8 +443,7 @@ def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
                 connection.execute("commit")
             if is_new:
                 with open(opened, "rb") as made, target.open() as file:
-                    while data := made.read(COPIED_BYTES):
-                        file.write(data)
+                    copyfileobj(made, file)
     except sqlite3.Error as error:
         hint = "name a new file, or a SQLite file that can be written"
         raise OutputError(f"cannot be written: {error}", where=path, hint=hint) from None

@@ -368,6 +368,11 @@ def hide_credentials(path: str) -> str:
     return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
 
 
+def origin_of(path: str) -> str:
+    """Return the prefix of the number of a line, row, mail or item in an id."""
+    return "" if path == STANDARD_INPUT else f"{path}:"
+
+
 def name_source(path: str) -> str:
     """Return how a sentence names a SOURCE."""
     return "standard input" if path == STANDARD_INPUT else path

@@ -23,9 +23,8 @@ from nbtext.documents.fields import (
     format_names,
     is_number,
 )
-from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
-from nbtext.documents.streams import ByteStream, name_source
+from nbtext.documents.streams import ByteStream, name_source, origin_of
 from nbtext.errors import AssumptionWarning, InputError, number_of
 from nbtext.records import frozen
 
@@ -304,11 +303,10 @@ def _split_line(line: str, separator: str) -> list[str]:
     """Return the columns of a line; an empty list if it is broken or too wide, which the reader of
     rows reports.
     """
-    if line.count(separator) > MAX_COLUMNS:
-        return []
     try:
+        check_columns(line, separator)
         return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
-    except csv.Error:
+    except (csv.Error, InputError):
         return []
 
 

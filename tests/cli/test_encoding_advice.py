@@ -102,22 +102,6 @@ def test_a_valid_replacement_character_is_not_an_invalid_byte(
         )
 
 
-def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) -> None:
-    for name in ("d/a/1.dat", "d/b/2.dat"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_bytes("some words of text\nand more words\n".encode("utf-16-le"))
-    (tmp_path / "d/a/3.dat").write_text("plain")
-    ran = nbtext("train d -o m")
-    assert (
-        "skipped 2: binary file (it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le)"
-        in ran.err
-    )
-    (tmp_path / "one.dat").write_bytes((tmp_path / "d/a/1.dat").read_bytes())
-    ran = nbtext("predict one.dat -m m")
-    assert "it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
-    assert nbtext("predict one.dat -m m --encoding utf-16-le").out.count("\n") == 1
-
-
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
 def test_utf_16_is_named_whatever_the_file_is_called(
     nbtext: Any, model: str, tmp_path: Path, name: str

@@ -155,19 +155,6 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Any, tmp_path: Pat
     }
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_is_forbidden_is_said(opened: Any, problems: Any, tmp_path: Path) -> None:
-    """A forbidden file is a problem of its document; a forbidden folder is counted."""
-    plant(tmp_path, "a/1", "a/2", "b/3")
-    (tmp_path / "a" / "1").chmod(0)
-    (tmp_path / "b").chmod(0)
-    try:
-        assert "permission denied" in problems(tmp_path)[0]
-        assert opened(tmp_path).skipped == {"unreadable folder": 1}
-    finally:
-        (tmp_path / "b").chmod(0o700)
-
-
 def test_files_are_bounded(problems: Any, read: Any, tmp_path: Path) -> None:
     """A file with more than --max-document-bytes is a problem; one with exactly as many is a
     document.
@@ -284,12 +271,3 @@ def test_large_files_come_one_by_one(opened: Any, tmp_path: Path) -> None:
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 4_000_000)
     assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
-
-
-@pytest.mark.exhaustive
-def test_movie_reviews_are_all_there(corpora: Any, opened: Any) -> None:
-    """IMDB: 25,000 documents of two labels in either half."""
-    folder = corpora("imdb")
-    for half in ("train", "test"):
-        labels = [label for batch in opened(folder / half).batches() for label in batch.labels]
-        assert (labels.count("neg"), labels.count("pos"), len(labels)) == (12_500, 12_500, 25_000)

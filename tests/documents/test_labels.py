@@ -5,7 +5,6 @@ format.
 import csv
 import io
 import json
-import random
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents import jsonl
-from nbtext.documents.batch import Batch
 from nbtext.documents.fields import split_label
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -263,38 +260,3 @@ def test_any_labels(labels: list[list[str]]) -> None:
     for each in labels:
         wanted = tuple(dict.fromkeys(filter(None, map(str.strip, each))))
         assert split_label("|".join(each), settings) == wanted
-
-
-def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scanner and the standard library find the same labels and problems."""
-    rng = random.Random(3)
-    values: list[Any] = [
-        "a",
-        "",
-        None,
-        True,
-        3,
-        2.5,
-        [],
-        ["a", "a"],
-        ["a", 1],
-        ["a", 1.0],
-        ["a", None],
-        {},
-        [[]],
-    ]
-
-    def read(path: Path) -> Batch:
-        (batch,) = open_source([str(path)], InputSettings()).batches()
-        return batch
-
-    for _ in range(50):
-        rows = [{"text": "x", "label": rng.choice(values)} for _ in range(3)]
-        path = tmp_path / "t.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        with monkeypatch.context() as patch:
-            fast = read(path)
-            patch.setattr(jsonl, "scan", lambda *_: None)
-            slow = read(path)
-        assert fast.labels == slow.labels
-        assert list(map(str, fast.problems.values())) == list(map(str, slow.problems.values()))

@@ -102,14 +102,6 @@ def test_spans_share_out_the_documents(
     assert parts == whole
 
 
-def test_a_span_may_know_its_first_line(opened: Any, rows: Any, tmp_path: Path) -> None:
-    """A range with the number of its first line does not count the lines before it."""
-    (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
-    assert rows(
-        opened(tmp_path / "x.txt", byte_range=ByteRange(4, 8, first_line=70)).batches()
-    ) == [(f"{tmp_path}/x.txt:70", ("two",), None)]
-
-
 def test_only_lines_can_be_read_in_parts(opened: Any, tmp_path: Path) -> None:
     """A byte range of a table is refused, because rows may contain line feeds; in UTF-16, so may
     characters.

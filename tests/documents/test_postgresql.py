@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,41 +161,3 @@ def test_what_cannot_be_reached(url: str) -> None:
         assert "secret" not in str(raised.value)
     with pytest.raises(NbtextError, match="permission denied"):
         read(url.replace("nb:secret", "reader:secret"), query="select text from many")
-
-
-def test_train_and_add_columns(url: str, tmp_path: Path) -> None:
-    """As a user types it: train on one query, and write the predictions for another one into a
-    SQLite file.
-    """
-    program = [sys.executable, "-m", "nbtext"]
-    query = [
-        "--query",
-        "select id, body as text, queue as label, price, at from tickets order by id",
-    ]
-    for command in (
-        ["train", url, *query, "-o", "m"],
-        [
-            "predict",
-            url,
-            *query,
-            "-m",
-            "m",
-            "--add-columns",
-            "--column-prefix",
-            "p_",
-            "-o",
-            "out.db",
-        ],
-    ):
-        done = subprocess.run(
-            [*program, *command], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-    import sqlite3
-
-    connection = sqlite3.connect(tmp_path / "out.db")
-    rows = connection.execute("select id, text, label, price, p_label from predictions").fetchall()
-    connection.close()
-    assert [row[:3] for row in rows] == [(n, *ticket) for n, ticket in enumerate(TEXTS, 1)]
-    assert [float(row[3]) for row in rows] == [1.5, 2.5, 3.5, 4.5]
-    assert [row[4] for row in rows][:3] == ["trash", "streets", "trash"]

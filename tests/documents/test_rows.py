@@ -266,12 +266,10 @@ def test_a_label_that_the_encoding_has_not(tmp_path: Path) -> None:
     assert add(path, label="あ", encoding="latin-1").endswith(b'"label": "\\u3042", "p": 0.5}\n')
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
-def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path, name: str) -> None:
+def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path) -> None:
     """The rows of the file are all of them, so they would be those of other documents."""
-    content = {"t.csv": "text,label\na,x\nb,y\n", "t.jsonl": '{"text": "a"}\n{"text": "b"}\n'}[name]
-    (tmp_path / name).write_text(content)
-    (batch,) = open_source([str(tmp_path / name)], InputSettings(keeps_rows=True)).batches()
+    (tmp_path / "t.csv").write_text("text,label\na,x\nb,y\n")
+    (batch,) = open_source([str(tmp_path / "t.csv")], READING).batches()
     assert batch.rows is not None
     assert batch.drop({0}).rows is None
 

@@ -107,8 +107,8 @@ def test_a_binary_file_is_refused(read: Any, tmp_path: Path, content: bytes) -> 
     [
         ({"input_format": "pdf"}, "input_format"),
         ({"text_field": ()}, "--text-field"),
-        ({"max_document_bytes": 0}, "--max-document-bytes"),
-        ({"max_document_bytes": 2**63}, "--max-document-bytes"),
+        ({"max_document_bytes": 0}, "max_document_bytes"),
+        ({"max_document_bytes": 2**63}, "max_document_bytes"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], where: str) -> None:

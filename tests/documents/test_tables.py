@@ -182,16 +182,6 @@ def test_ids_are_a_column_or_the_line(read: Any, tmp_path: Path) -> None:
     ]
 
 
-def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Any, tmp_path: Path) -> None:
-    """Text columns are joined by a line feed, or come in a column each."""
-    (tmp_path / "x.csv").write_text("title,body,label\na,b,x\n")
-    assert read(tmp_path / "x.csv", text_field=("body", "title"))[0][1] == ("b\na",)
-    (batch,) = opened(
-        tmp_path / "x.csv", text_field=("title", "body"), separate_fields=True
-    ).batches()
-    assert batch.columns == (["a"], ["b"])
-
-
 @pytest.mark.parametrize(
     ("content", "settings", "says"),
     [
@@ -257,7 +247,7 @@ def test_a_file_that_cannot_be_used_is_said(
             'text,label\na,x\nb,"never closed\n',
             ":3: a quote that is opened in this row is never closed",
         ),
-        ("text,label\na,x\nb\rc,d\n", ":3: broken CSV: "),
+        ("text,label\na,x\nb\rc,d\n", ":3: broken CSV: a carriage return outside of quotes"),
     ],
 )
 def test_a_row_that_does_not_fit_is_a_problem(
@@ -326,33 +316,12 @@ def test_quotes_that_never_close_cost_no_quadratic_time(read: Any, tmp_path: Pat
     assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
 
 
-@pytest.mark.exhaustive
-def test_sms_spam_has_5574_messages(corpora: Any, read: Any) -> None:
-    """The SMS Spam Collection, whose texts hold bare quotes, gives every message, as it is."""
-    path = corpora("sms-spam") / "SMSSpamCollection"
-    documents = read(path, input_format="tsv", **NUMBERED)
-    assert len(documents) == 5574
-    assert [label for _, _, label in documents].count("spam") == 747
-    lines = path.read_text().split("\n")
-    unquoted = [line.split("\t")[1] for line in lines if '\t"' not in line and line]
-    assert [texts[0] for _, texts, _ in documents if texts[0] in set(unquoted)] == unquoted
-
-
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
 def test_carriage_returns_alone_are_no_line_ends(read: Any, tmp_path: Path, name: str) -> None:
     """A table whose lines end so, as on a Mac of the last century, is refused in plain words."""
     (tmp_path / name).write_bytes(b"text\tlabel\rred apple\ta\r")
     with pytest.raises(InputError, match="its lines end with a carriage return alone; convert"):
         read(tmp_path / name)
-
-
-def test_a_carriage_return_among_line_feeds_is_said(problems: Any, tmp_path: Path) -> None:
-    """A carriage return outside of quotes, in a file with line feeds, is an error in plain
-    words.
-    """
-    (tmp_path / "x.csv").write_bytes(b"text,label\na\rb,x\nc,y\n")
-    (said,) = problems(tmp_path / "x.csv")
-    assert said.startswith(f"{tmp_path}/x.csv:2: broken CSV: a carriage return outside of quotes")
 
 
 @pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t")])
