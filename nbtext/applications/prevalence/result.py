@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.prevalence.drift import MAX_DRIFT, MIN_DRIFT
-from nbtext.errors import list_some
+from nbtext.applications.prevalence.shares import CONFIDENCE
+from nbtext.errors import list_some, number_of, printable
 from nbtext.report.result import Result
+from nbtext.report.terminal import Screen, new_table
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from nbtext.bayes.prevalence import Prevalence
     from nbtext.model.task import Task
 
@@ -22,6 +26,7 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
     """
     start = 0 if is_grouped else 1
     columns = ("group", *COLUMNS)[start:]
+    headers = ("group", "label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
     found = [(name, *row)[start:] for name, each in groups.items() for row in _rows(each)]
 
     def document(_: list[Any]) -> dict[str, Any]:
@@ -34,10 +39,24 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
         ]
         return {"groups": nested} if is_grouped else nested[0]
 
+    def layout(rows: list[Any], screen: Screen) -> list[RenderableType]:
+        table = new_table(*headers[start:])
+        for *names, share, low, high, documents, predicted, naive in rows:
+            interval = f"{low:.4f} … {high:.4f}"
+            counted = f"{predicted:,} ({naive:.4f})"
+            table.add_row(
+                *map(printable, names), f"{share:.4f}", interval, f"{documents:,.0f}", counted
+            )
+        n_documents = sum(each.n_documents for each in groups.values())
+        return [
+            f"{number_of(n_documents, 'document')}; predicted: counted labels, errors included",
+            table,
+        ]
+
     def records(rows: list[Any]) -> Iterator[dict[str, Any]]:
         return (dict(zip(columns, row, strict=True)) for row in rows)
 
-    return Result([found], columns, list, document, records=records)
+    return Result([found], columns, list, document, layout, records=records)
 
 
 def _rows(found: Prevalence) -> list[tuple[Any, ...]]:

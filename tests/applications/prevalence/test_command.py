@@ -89,9 +89,10 @@ def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None
     rows = nbtext(f"prevalence {source} -m {model} --to csv").rows
     assert [row[0] for row in rows] == ["label", *LABELS]
     assert nbtext(f"prevalence {source} -m {model}").out.count("\n") == 6
-    assert " label " in nbtext(f"prevalence {source} -m {model} --to table").out
+    assert nbtext(f"prevalence {source} -m {model} --to table").out.startswith("84 documents")
     nbtext(f"prevalence {source} -m {model} -o shares.md")
     assert "\n| label | share |" in (tmp_path / "shares.md").read_text()
+    assert "…" in nbtext(f"prevalence - -m {model} --to table", input=b"the bins\nthe noise\n").out
 
 
 def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
