@@ -71,19 +71,17 @@ FORMULA = r"[=+\-@\t\r]"  # the first character of a cell that a spreadsheet eva
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
-def escape_formulas(rows: bytes) -> bytes:
-    """Return CSV rows, in UTF-8, with a quote before each cell that a spreadsheet would evaluate as
-    a formula.
+def escape_formulas(rows: str) -> str:
+    """Return CSV rows with a quote before each cell that a spreadsheet would evaluate as a formula.
 
     Numbers are not changed.
     """
     import csv
 
     csv.field_size_limit(MAX_CELL)
-    end = "\r\n" if rows.endswith(b"\r\n") else "\n"
-    texts = csv.reader(io.StringIO(rows.decode("utf-8", "surrogateescape"), newline=""))
-    lines = (",".join(map(_safe_cell, row)) + end for row in texts)
-    return "".join(lines).encode("utf-8", "surrogateescape")
+    end = "\r\n" if rows.endswith("\r\n") else "\n"
+    texts = csv.reader(io.StringIO(rows, newline=""))
+    return "".join(",".join(map(_safe_cell, row)) + end for row in texts)
 
 
 def _safe_cell(cell: str) -> str:

@@ -104,9 +104,14 @@ def result_format(
     if not may_be_folder:
         check_output(output)
     chosen = settings.to or format_of(output, formats) or ("table" if is_watched(output) else piped)
-    if settings.spreadsheet_safe and chosen != "csv":
-        raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
+    check_safety(settings, chosen)
     return chosen
+
+
+def check_safety(settings: ResultSettings, output_format: str) -> None:
+    """Raise SettingsError if --spreadsheet-safe has no effect in a format."""
+    if settings.spreadsheet_safe and output_format != "csv":
+        raise refuse("spreadsheet_safe", f"the format is {output_format}, not csv")
 
 
 def screen(output: str = "-") -> Screen:
@@ -132,13 +137,8 @@ def result_file(settings: ResultSettings, output_format: str) -> Iterator[Writer
     """
     compression = suffix_compression(settings.output)[1]
     with atomic_output(settings.output) as plain, compress(plain, compression) as file:
-        shown = (
-            _EscapedTerminal(file)
-            if is_watched(settings.output) and output_format != "table"
-            else file
-        )
-        is_safe = settings.spreadsheet_safe and output_format == "csv"
-        yield SpreadsheetSafe(shown) if is_safe else shown
+        is_escaped = is_watched(settings.output) and output_format != "table"
+        yield _EscapedTerminal(file) if is_escaped else file
 
 
 def write_result(result: Result[Any], settings: ResultSettings, output_format: str) -> None:
@@ -146,8 +146,11 @@ def write_result(result: Result[Any], settings: ResultSettings, output_format: s
     from nbtext.report.result import format_result
 
     shown = (screen(settings.output),) if output_format == "table" else ()
+    texts = format_result(result, output_format, *shown)
+    if settings.spreadsheet_safe and output_format == "csv":
+        texts = map(escape_formulas, texts)
     with result_file(settings, output_format) as file:
-        write_text(format_result(result, output_format, *shown), file)
+        write_text(texts, file)
 
 
 def say_result(result: Result[Any], output_format: str) -> None:
@@ -160,23 +163,6 @@ def say_result(result: Result[Any], output_format: str) -> None:
 def _escape_controls(text: str) -> str:
     """Return text for a terminal, with control characters as escapes."""
     return re.sub(r"[^\n\t]+", lambda found: printable(found[0]), text)
-
-
-class SpreadsheetSafe:
-    """A CSV file without cells that a spreadsheet evaluates."""
-
-    def __init__(self, file: Writer) -> None:
-        self._file = file
-        self._pending = b""
-        self.flush = file.flush
-
-    def write(self, rows: bytes) -> int:
-        """Write complete rows, and keep an incomplete one until its end is written."""
-        self._pending += rows
-        if self._pending.count(b'"') % 2 == 0 and self._pending.endswith(b"\n"):
-            self._file.write(escape_formulas(self._pending))
-            self._pending = b""
-        return len(rows)
 
 
 class _EscapedTerminal:

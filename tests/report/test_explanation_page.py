@@ -1,6 +1,5 @@
 """The page of explanations, as a browser shows it."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def page(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_page_is_sound(visit: Callable[..., Any], page: Path, width: int, scheme: str) -> None:
+def test_the_page_is_sound(visit: Any, page: Path, width: int, scheme: str) -> None:
     """In light, and in the dark of a phone: all fits the screen, axe finds nothing serious."""
     shown = visit(page, width=width, scheme=scheme)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -61,7 +60,7 @@ def test_the_page_is_sound(visit: Callable[..., Any], page: Path, width: int, sc
     assert shown.axe() == []
 
 
-def test_texts_are_shown_and_not_run(visit: Callable[..., Any], page: Path) -> None:
+def test_texts_are_shown_and_not_run(visit: Any, page: Path) -> None:
     """Markup in a text, a label or a name is text, all of which is there."""
     shown = visit(page).page
     assert HOSTILE in shown.locator("h1").inner_text()
@@ -71,7 +70,7 @@ def test_texts_are_shown_and_not_run(visit: Callable[..., Any], page: Path) -> N
     assert shown.locator("img").count() == 0
 
 
-def test_words_are_marked_by_what_they_say(visit: Callable[..., Any], page: Path) -> None:
+def test_words_are_marked_by_what_they_say(visit: Any, page: Path) -> None:
     """`red` speaks for its label, in each place where it stands."""
     marks = visit(page).page.locator(".text").nth(2).locator("mark")
     assert {mark.inner_text(): mark.get_attribute("class") for mark in marks.all()}[
@@ -80,7 +79,7 @@ def test_words_are_marked_by_what_they_say(visit: Callable[..., Any], page: Path
 
 
 def test_the_table_adds_up_to_the_score(
-    visit: Callable[..., Any], page: Path, explanations: tuple[TextClassifier, list[Explanation]]
+    visit: Any, page: Path, explanations: tuple[TextClassifier, list[Explanation]]
 ) -> None:
     """The words, all others together, and the other terms add up to the log-odds."""
     shown = visit(page).page
@@ -97,7 +96,7 @@ def test_the_table_adds_up_to_the_score(
     assert "35 other words" in names  # of the last one, which has sixty
 
 
-def test_a_link_opens_its_document(visit: Callable[..., Any], page: Path) -> None:
+def test_a_link_opens_its_document(visit: Any, page: Path) -> None:
     """Also one that was closed."""
     shown = visit(page).page
     last = shown.locator("details.card").last

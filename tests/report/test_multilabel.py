@@ -141,14 +141,6 @@ def test_fasttext() -> None:
             written("fasttext", predictions(("a", label, "c")))
 
 
-@pytest.mark.parametrize("form", ["table", "markdown"])
-def test_no_control_character_reaches_a_person(form: str) -> None:
-    """Control characters of labels and reasons are written as escapes."""
-    text = written(form, predictions(), top_k=2)
-    assert "\x1b" not in text
-    assert "\\x1b[31m" in text or "\\\\x1b" in text
-
-
 def test_a_mail_header_has_one_label() -> None:
     """Several labels have no header."""
     with pytest.raises(

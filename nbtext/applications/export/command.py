@@ -12,7 +12,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import frozen
-from nbtext.settings import Needs, part, refuse, setting
+from nbtext.settings import Needs, part, setting
 
 EXPORTERS = load_exporters()
 SUFFIXES = {name: each.suffixes for name, each in EXPORTERS.items()} | {MODEL: (f".{MODEL}",)}
@@ -73,8 +73,7 @@ def export(given: Export) -> None:
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
         raise SettingsError(what, where="--to", hint=f"choose one of {', '.join(SUFFIXES)}")
-    if given.result.spreadsheet_safe and chosen != "csv":
-        raise refuse("spreadsheet_safe", f"the format is {chosen}, not csv")
+    running.check_safety(given.result, chosen)
     if not given.documents:
         refuse_settings(InputSettings, because="there are no --documents to read")
     target = running.binary_output(given.output)
@@ -110,4 +109,5 @@ def export(given: Export) -> None:
     exporter.check(model)
     with atomic_output(target) as file:
         for piece in exporter.write(model):
-            file.write(escape_formulas(piece) if given.result.spreadsheet_safe else piece)
+            is_safe = given.result.spreadsheet_safe
+            file.write(escape_formulas(piece.decode()).encode() if is_safe else piece)
