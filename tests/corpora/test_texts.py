@@ -97,21 +97,3 @@ def test_letters_are_worth_a_demo() -> None:
     accuracy = model.score(vectorizer.transform(test.values()), [p.parent.name for p in test])
     assert 0.85 <= accuracy <= 0.97
     assert f"{accuracy:.3f}" in (CORPORA / "README.md").read_text(encoding="utf-8")
-
-
-def test_three_words() -> None:
-    """The textbook's counts: of three ham texts 2, 0, 2 hold "free", "caps", "call now"; of four
-    spam texts 2, 0, 3.
-    """
-    counts = {
-        label: [
-            sum(
-                phrase in text.lower()
-                for path, text in texts("three-words").items()
-                if path.parent.name == label
-            )
-            for phrase in ("free", "caps", "call now")
-        ]
-        for label in ("ham", "spam")
-    }
-    assert counts == {"ham": [2, 0, 2], "spam": [2, 0, 3]}
