@@ -16,19 +16,6 @@ def run(*arguments: str, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
-def test_a_long_label_is_refused_at_training(tmp_path: Path) -> None:
-    """A label of 1,000 characters is learned, one of 1,001 is an error that names its line."""
-    lines = f"__label__a red\n__label__{'b' * 1000} green\n"
-    arguments = ("train", "-", "--input-format", "fasttext", "-o", str(tmp_path / "m"))
-    assert run(*arguments, text=lines).returncode == 0
-    done = run(*arguments, text=f"{lines}__label__{'c' * 1001} blue\n")
-    assert done.returncode == 1
-    assert (
-        "3: the label cccc" in done.stderr
-        and "has 1,001 characters; the maximum is 1,000" in done.stderr
-    )
-
-
 def test_a_long_label_is_refused_by_the_library() -> None:
     """The library refuses a label of 1,001 characters in training and in growth."""
     with pytest.raises(InputError, match="10,000,000 characters"):

@@ -8,7 +8,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, get_args
 
-import joblib
 import numpy as np
 import pytest
 import stored_models
@@ -55,6 +54,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"hash_bits": 6, "optimize": "log_loss"},
     {"vocabulary": ("unheard", "yellow"), "prior": (1.0, 2.0, 3.0)},
     {"analyzer": "char_wb", "ngrams": (2, 3), "max_features": 9},
+    {"keep_sample": 4},
+    {"keep_sample": 100},
 ]
 
 
@@ -77,29 +78,15 @@ def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         loaded.counts_.statistics.occurrences, classifier.counts_.statistics.occurrences
     )
+    assert ("sample" in load(first)["counts"]) == ("keep_sample" in options)
+    for name in (
+        ("indptr", "indices", "counts", "classes", "hashes") if "keep_sample" in options else ()
+    ):
+        expected, found = (getattr(each.counts_.sample, name) for each in (classifier, loaded))
+        assert expected.dtype == found.dtype
+        np.testing.assert_array_equal(expected, found)
     save_model(loaded, second)
     assert Path(first).read_bytes() == Path(second).read_bytes()
-
-
-def test_opens_without_nbtext(tmp_path: Path) -> None:
-    """joblib alone opens a model: a header of JSON, and the bytes of all arrays."""
-    path = tmp_path / "model.joblib"
-    save_model(TextClassifier().fit(TEXTS, LABELS), str(path))
-    model = joblib.load(path)
-    assert list(model) == ["header", "data"]
-    header = json.loads(model["header"])
-    assert (header["format"], header["version"], header["nbtext"]) == (
-        "nbtext model",
-        3,
-        nbtext.__version__,
-    )
-    assert header["task"]["labels"] == ["apple", "banana", "ci\nty"]
-
-    def array(place: dict[str, Any]) -> Any:
-        return np.ndarray(place["shape"], place["dtype"], model["data"], place["offset"])
-
-    assert bytes(array(header["views"][0]["vocabulary"]["blob"])).startswith(b"curvedgreen")
-    assert array(header["scorer"]["bias"]).shape == (3,)
 
 
 @pytest.mark.parametrize(("excess", "is_right"), [(1e-12, True), (1e-6, False)])
@@ -215,18 +202,6 @@ def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
         )
 
 
-def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) -> None:
-    """It predicts as before, and its file stays the same."""
-    path = str(tmp_path / "model.joblib")
-    again = str(tmp_path / "again.joblib")
-    save_model(TextClassifier().fit(TEXTS, LABELS), path)
-    change(path, remove("task.calibration.mean_posteriors"))
-    loaded = load_model(path)
-    assert loaded.predict(["yellow"]).tolist() == ["banana"]
-    save_model(loaded, again)
-    assert Path(path).read_bytes() == Path(again).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
@@ -263,9 +238,3 @@ def test_arguments_of_the_wrong_type(
     """
     with pytest.raises(TypeError, match=message):
         function(*arguments)
-
-
-def test_a_path_object(tmp_path: Path) -> None:
-    """A path may be a Path."""
-    nbtext.save_model(TextClassifier().fit(TEXTS, LABELS), tmp_path / "m")
-    assert nbtext.load_model(tmp_path / "m").predict(["yellow"]).tolist() == ["banana"]

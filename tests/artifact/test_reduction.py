@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored import change, load, put
 
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.artifact import storage
@@ -303,28 +302,6 @@ def test_a_smaller_model_cannot_grow(tmp_path: Path) -> None:
         ModelError, match="the model was made smaller: it holds no counts, so it cannot grow"
     ):
         load_model(tmp_path / "small").partial_fit(["a"], ["noise"])
-
-
-def test_documents_with_a_label_that_the_model_lacks() -> None:
-    texts, labels = letters("train")
-    other = TextClassifier().fit(texts, ["new", *labels[1:]]).counts_
-    with pytest.raises(ModelError, match="the model has no label 'new'"):
-        limit_size(TextClassifier(model="svm").fit(texts, labels).model_, 20_000, documents=other)
-
-
-def test_scales_of_a_gaussian_model(tmp_path: Path) -> None:
-    """The weights of derived columns are not in 8 bits, so a file that says so is refused."""
-    TextClassifier(model="gaussian").fit(["aa bb", "bb cc"] * 3, ["x", "y"] * 3).save(
-        tmp_path / "model"
-    )
-    n = len(load(tmp_path / "model")["scorer"]["bias"])
-    change(
-        tmp_path / "model",
-        put("scorer.scales", np.ones(n)),
-        put("scorer.deltas", lambda deltas: np.sign(deltas).astype(np.int8)),
-    )
-    with pytest.raises(ArtifactError, match=r"do not belong to gaussian models"):
-        load_model(tmp_path / "model")
 
 
 ROWS = [

@@ -90,29 +90,6 @@ def test_counts_are_binary_and_views_are_stated() -> None:
     assert weighted.predict(["red0ish red"]).tolist() == ["red"]
 
 
-def test_more_documents_equal_training_at_once() -> None:
-    """Updated, merged, and after forgetting: the same numbers as of training on the same
-    documents.
-    """
-    texts, labels = make_texts(90)
-    new = TextClassifier(model="combined", view=("word:1", "char_wb:2,3")).fit
-    whole = new(texts, labels)
-    first = new(texts[:60], labels[:60])
-    second = new(texts[60:], labels[60:])
-    merged = new(texts[:60], labels[:60]).merge(second)
-    forgotten = new(texts, labels).forget(texts[60:], labels[60:])
-    questions = [*texts, "big green2ish rain"]
-    for one, other in (
-        (whole, merged),
-        (first, forgotten),
-        (whole, new(texts[:60], labels[:60]).partial_fit(texts[60:], labels[60:])),
-    ):
-        assert one.fitted_.hyperparameters == other.fitted_.hyperparameters
-        np.testing.assert_array_equal(
-            one.predict_log_proba(questions), other.predict_log_proba(questions)
-        )
-
-
 def test_a_model_without_documents_keeps_its_parts(tmp_path: Path) -> None:
     """Updated from the file, it is the scorer of the earlier parts and the counts of all
     documents.

@@ -221,23 +221,6 @@ def test_decision_function(optimize: str | None, labels: list[Any]) -> None:
     assert values.ndim == (1 if len(set(labels)) == 2 else 2)
 
 
-def test_errors_name_parameters_and_not_options() -> None:
-    """A library has no command line."""
-    for wrong in (
-        {"ngrams": (2, 1)},
-        {"min_df": -1},
-        {"hash_bits": 31},
-        {"max_df": 1.5},
-        {"max_features": 0},
-        {"select": ("mi", 0)},
-        {"smoothing": -1.0},
-        {"values": 7},
-    ):
-        with pytest.raises(NbtextError, match=f"^{next(iter(wrong))}: ") as caught:
-            TextClassifier(**wrong)
-        assert "--" not in str(caught.value)
-
-
 def test_best_is_a_parameter_like_others() -> None:
     """`model="best"` is kept by get_params, clone and fit; what it cannot search is refused."""
     classifier = clone(TextClassifier(model="best", min_df=1))

@@ -3,7 +3,7 @@ difference, to the byte.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,17 +14,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.documents.batch import Batch, join_batches
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import open_source
+from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
-from nbtext.model.growth import calibrate, forget, merge, refit, update
-from nbtext.model.training import sample_size, train_on_counts
+from nbtext.model.growth import calibrate, refit
 
 Documents = list[tuple[str, str]]
-SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour
 
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(
     " ".join
@@ -250,18 +246,6 @@ def test_unlike_settings(one: dict[str, Any], other: dict[str, Any], line: str) 
         trained(same, one).merge(trained(same, other))
 
 
-def test_limits_of_one_and_of_all() -> None:
-    """A limit of 1 is one document, and one of 1.0 all of them: settings that differ in it are not
-    equal.
-    """
-    assert FeatureSettings(max_df=1) != FeatureSettings(max_df=1.0)
-    assert FeatureSettings(max_df=2) == FeatureSettings(max_df=2)
-    assert (
-        len({FeatureSettings(min_df=1), FeatureSettings(min_df=1.0), FeatureSettings(min_df=1)})
-        == 2
-    )
-
-
 def test_weights_of_whole_documents() -> None:
     """TF-IDF with a norm cannot grow, unless the model keeps all of its documents."""
     options = {"idf": "smooth", "norm": "l2"}
@@ -302,75 +286,6 @@ def test_calibrate_on_what_was_learned() -> None:
             saved(TextClassifier.from_model(calibrate(classifier.model_, builder.finish())))
             == expected
         )
-
-
-def test_calibrate_with_a_label_that_is_unknown() -> None:
-    """A label that the model does not know is refused."""
-    with pytest.raises(ModelError, match="has no label 'fig'"):
-        calibrate(trained(FRUIT, {}).model_, corpus_of([("red", "fig")], None))
-
-
-NEWSGROUPS: list[dict[str, Any]] = [
-    {"keep_sample": 20_000},
-    {"keep_sample": 1000, "min_df": 2, "max_features": 50_000, "idf": "smooth"},
-    {"keep_sample": 2000, "model": "bernoulli", "hash_bits": 16},
-    {"keep_sample": 500, "model": "complement", "max_df": 0.5, "select": ("mi", 30_000)},
-]
-
-
-@pytest.fixture(scope="module")
-def news(corpora: Callable[[str], Path]) -> Documents:
-    """The training half of 20 Newsgroups, and the labels."""
-    source = open_source([str(corpora("20news") / "train")], InputSettings())
-    batch = join_batches(list(source.batches()))
-    return list(zip(batch.columns[0], map(str, batch.labels), strict=True))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(SPLITS))
-def test_newsgroups(news: Documents, seed: int) -> None:
-    """A random split of 20 Newsgroups: merge, update and forget give the bytes of training at
-    once.
-    """
-    options = NEWSGROUPS[seed % len(NEWSGROUPS)]
-    generator = np.random.default_rng(seed)
-    is_first = generator.random(len(news)) < generator.random()
-    first, second = (np.flatnonzero(which) for which in (is_first, ~is_first))
-    whole, a, b = (counted(news, options, rows) for rows in (np.arange(len(news)), first, second))
-    expected = saved(whole)
-    a_bytes = saved(a)
-    again = loaded(a)
-    assert saved(TextClassifier.from_model(merge([loaded(a).model_, b.model_]))) == expected
-    updated = update(again.model_, corpus_of_news(news, options, second, options["keep_sample"]))
-    assert saved(TextClassifier.from_model(updated)) == expected
-    rest = TextClassifier.from_model(
-        forget(loaded(whole).model_, corpus_of_news(news, options, second, None))
-    )
-    if rest.counts_.has_own_sample:
-        assert saved(rest) == a_bytes
-    np.testing.assert_array_equal(
-        rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences
-    )
-    assert rest.counts_.vocabulary == a.counts_.vocabulary
-
-
-def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> TextClassifier:
-    classifier = TextClassifier(**options)
-    features, settings = classifier.feature_settings, classifier.model_settings
-    counts = corpus_of_news(news, options, rows, sample_size(features, settings))
-    return TextClassifier.from_model(train_on_counts(counts, features, settings))
-
-
-def corpus_of_news(
-    news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None
-) -> CorpusCounts:
-    builder = CorpusCounter(TextClassifier(**options).feature_settings, sample_size=size)
-    for start in range(0, len(rows), 1000):
-        some = [news[row] for row in rows[start : start + 1000]]
-        builder.add(
-            Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some])
-        )
-    return builder.finish()
 
 
 @settings(max_examples=40, deadline=None)

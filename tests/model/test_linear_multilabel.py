@@ -256,6 +256,10 @@ def test_scipy_fits_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
             "calibrate: cannot be used with documents with several labels",
         ),
         ({"model": "svm", "optimize": "accuracy"}, "accuracy"),
+        ({"prior": "uniform"}, "prior"),
+        ({"smoothing": 0.5}, "smoothing"),
+        ({"min_recall": (("fruit", 0.9),)}, "min_recall"),
+        ({"norm": "l2"}, "needs counts without weights"),
         ({"model": "svm", "class_weight": "balanced"}, "class_weight"),
         (
             {"model": "svm", "select": ("chi2", 5)},

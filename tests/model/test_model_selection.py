@@ -13,7 +13,6 @@ from nbtext.bayes.few_documents import MAX_DOCUMENTS, SMOOTHINGS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import fitting, training
 from nbtext.model.fitted_model import FittedModel
@@ -249,37 +248,6 @@ def test_one_document_for_each_label() -> None:
     assert fitted.estimate is None
 
 
-@pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize(
-    "options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str
-)
-def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
-    """With retained documents, update, merge and forget give the bytes of training at once,
-    whatever was selected.
-    """
-    choices = set()
-    for seed in range(6):
-        texts, labels = corpus(seed)
-
-        def train(
-            *part: int, texts: list[str] = texts, labels: list[str] = labels
-        ) -> TextClassifier:
-            kept = slice(*part)
-            return TextClassifier(keep_sample=1000, **options).fit(texts[kept], labels[kept])
-
-        whole = saved(train(0, 60), tmp_path)
-        first = train(0, 20)
-        second = train(20, 60)
-        choices.add((choice(first.fitted_), choice(second.fitted_)))
-        merged = train(0, 20).merge(second)
-        updated = train(0, 20).partial_fit(texts[20:], labels[20:])
-        assert saved(merged, tmp_path) == whole
-        assert saved(updated, tmp_path) == whole
-        assert saved(updated.forget(texts[20:], labels[20:]), tmp_path) == saved(first, tmp_path)
-        assert saved(TextClassifier.from_model(refit(train(0, 60).model_, {})), tmp_path) == whole
-    assert any(one != other for one, other in choices)
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_model_that_is_only_saved_retains_fewer_documents(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -347,18 +315,6 @@ def test_another_model_of_the_same_counts(tmp_path: Path) -> None:
             same = refit(classifier.model_, {})
             assert choice(same.fitted) == key
             assert same.fitted.calibration.temperature == classifier.fitted_.calibration.temperature
-
-
-def test_growth_is_refused_between_a_choice_and_a_named_model() -> None:
-    """The settings differ."""
-    texts, labels = corpus(1)
-    with pytest.raises(ModelError, match="--model is auto and multinomial"):
-        merge(
-            [
-                TextClassifier().fit(texts, labels).model_,
-                TextClassifier(model="multinomial").fit(texts, labels).model_,
-            ]
-        )
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.errors import InputError, ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
-from nbtext.model.growth import calibrate, forget, merge, refit, update
+from nbtext.model.growth import forget, merge, refit, update
 from nbtext.model.inspection import inspect
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
@@ -217,30 +217,6 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
         np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.exhaustive
-def test_models_do_not_depend_on_the_number_of_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "train.jsonl"
-    documents = [(f"{text} number{i % 7}", labels) for i, (text, labels) in enumerate(FRUIT * 3000)]
-    path.write_text(
-        "".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in documents)
-    )
-    assert path.stat().st_size > 1 << 22  # several blocks
-    monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 3)
-    models = [
-        train_on_source(
-            open_source([str(path)], LABELED),
-            FeatureSettings(),
-            ModelSettings(keep_sample=50),
-            jobs=jobs,
-        )
-        for jobs in (1, 3)
-    ]
-    one, other = (model_bytes(model, tmp_path) for model in models)
-    assert one == other
-
-
 def test_counts_of_a_cluster_are_sent_whole() -> None:
     counts = count(FRUIT, FeatureSettings())
     received = pickle.loads(pickle.dumps(counts))
@@ -282,46 +258,6 @@ def load_and_update(model: TrainedModel) -> TrainedModel:
         )
 
 
-def test_models_of_one_label_and_of_several_are_not_mixed() -> None:
-    several = train(FRUIT)
-    features = FeatureSettings()
-    counter = CorpusCounter(features)
-    texts = [text for text, labels in FRUIT if labels]
-    counter.add(Batch(texts, (texts,), [labels[0] for _, labels in FRUIT if labels]))
-    counts = counter.finish()
-    single = train_on_counts(counts, features, ModelSettings())
-    with pytest.raises(ModelError, match=r"several labels|multi-label"):
-        merge([single, several])
-    with pytest.raises(ModelError, match=r"several labels|multi-label"):
-        merge([several, single])
-    with pytest.raises(ModelError, match="one label"):
-        update(single, several.counts)
-    assert update(several, counts).counts.statistics.n_documents == len(FRUIT) + len(texts)
-    with pytest.raises(ModelError, match="calibrated"):
-        calibrate(several, several.counts)
-
-
-@pytest.mark.parametrize(
-    ("features", "options"),
-    [
-        ({}, {"model": "complement"}),
-        ({}, {"prior": "uniform"}),
-        ({}, {"smoothing": 0.5}),
-        ({}, {"optimize": "accuracy"}),
-        ({}, {"calibrate": False}),
-        ({}, {"min_recall": (("fruit", 0.9),)}),
-        ({"idf": "smooth"}, {}),
-        ({"norm": "l2"}, {}),
-        ({"select": ("chi2", 5)}, {}),
-    ],
-)
-def test_settings_of_one_label_are_refused(
-    features: dict[str, Any], options: dict[str, Any]
-) -> None:
-    with pytest.raises(SettingsError):
-        train(FRUIT, features=FeatureSettings(**features), **options)
-
-
 @pytest.mark.parametrize(
     "features",
     [
@@ -358,11 +294,6 @@ def test_extreme_corpora_give_finite_models(documents: Documents, tmp_path: Path
         model = load_model(_saved(train(documents, optimize=optimize), tmp_path))
         found = Predictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
         assert np.isfinite(found.probabilities).all()
-
-
-def test_documents_without_any_label_cannot_be_trained_on() -> None:
-    with pytest.raises(ModelError, match="no document has a label"):
-        train([("apple", ()), ("pear", ())])
 
 
 @pytest.mark.exhaustive

@@ -269,19 +269,6 @@ def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> 
     assert predict(model, ["lynx owl fox"]).labels[0] == ("wood",)
 
 
-def test_the_f1_of_a_label_with_one_document_is_0() -> None:
-    """It counts in macro-F1: a model of the other documents cannot find it."""
-    documents = [
-        (f"{'apple pear' if i % 2 else 'rain wind'} n{i}", ("fruit" if i % 2 else "sky",))
-        for i in range(60)
-    ]
-    estimate = fit_of(
-        train([*documents, ("lynx owl", ("wood",))], optimize="macro_f1").fitted
-    ).estimate
-    assert estimate is not None
-    assert estimate.macro_f1 == pytest.approx(2 / 3, abs=0.02)
-
-
 def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads find the labels of the documents of their blocks at the same time; slices share
     the counts.
