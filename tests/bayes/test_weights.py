@@ -4,23 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labeled_matrices, sample_of
+from corpora_by_hand import MODELS, labeled_matrices, read_by, sample_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.scorer import ClassWeights, LinearScorer
+from nbtext.bayes.scorer import ClassWeights
 from nbtext.model.inspection import z_scores
-
-
-def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
-    counts, classes, n_classes = matrix
-    sample = sample_of(counts, classes)
-    statistics = count_classes(sample, counts.shape[1], n_classes)
-    event_model = MODELS[model]
-    if event_model.sufficient_statistics is not None:
-        statistics = event_model.sufficient_statistics(statistics, sample, n_values=3)
-    return event_model.compile(statistics, smoothing=smoothing)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -29,7 +18,7 @@ def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing
     """Bias and contributions add up to the score of every document, in every class, for every event
     model.
     """
-    scorer = scorer_of(model, matrix, smoothing)
+    scorer = MODELS[model].compile(read_by(model, *matrix), smoothing=smoothing)
     counts, classes, n_classes = matrix
     sample = sample_of(counts, classes)
     scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
@@ -48,7 +37,7 @@ def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any)
     """Adding one occurrence of a feature adds its weight to the score, class by class and for all
     classes together.
     """
-    scorer = scorer_of(model, matrix, 0.5)
+    scorer = MODELS[model].compile(read_by(model, *matrix), smoothing=0.5)
     counts, _, n_classes = matrix
     weights = ClassWeights(scorer)
     everything = np.arange(counts.shape[1], dtype=np.int32)

@@ -163,26 +163,6 @@ def test_too_different_documents_can_have_any_shares(share: float, is_anything: 
     assert (found.low.tolist() == [0, 0] and found.high.tolist() == [1, 1]) is is_anything
 
 
-@pytest.mark.exhaustive
-def test_intervals_of_groups_whose_words_differ() -> None:
-    """Words that are added by group move estimates; intervals that allow for them cover 80 % of the
-    shares.
-    """
-    covered = []
-    rng = np.random.default_rng(4)
-    for seed in range(30):
-        added = tuple(rng.choice(N_WORDS, 5, replace=False).tolist())
-        documents, classes = draw(600, rng.random(), seed + 300, added=added)
-        share = float((classes == 0).mean())
-        drift, sums = compare(documents)
-        plain = PosteriorSums(2)
-        plain.add(posteriors_of(documents))
-        found = sums.estimate(KNOWN, drift), plain.estimate(KNOWN)
-        covered.append([each.low[0] <= share <= each.high[0] for each in found])
-    with_drift, without = np.mean(covered, axis=0)
-    assert with_drift >= 0.8 > without + 0.15
-
-
 def test_no_tokens_and_no_counts() -> None:
     """There is nothing to compare."""
     words = WordSums(2, N_WORDS)
