@@ -34,9 +34,7 @@ def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: 
     """
     _, first = np.unique(number_contents(documents), return_index=True)
     distinct = documents.take(np.sort(first))
-    pairs, _ = verify_pairs(
-        distinct, link_buckets(distinct, np.diff(distinct.indptr), n_bands=1), n_features
-    )
+    pairs, _ = verify_pairs(distinct, link_buckets(distinct, n_bands=1), n_features)
     found = np.unique(pairs)
     if not len(found):
         return 0.0
@@ -91,8 +89,11 @@ def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) 
     return entry_rows(bounds) * n_features + documents.indices[places]
 
 
-def link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int) -> Iterator[Integers]:
-    """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
+def link_buckets(documents: DocumentCounts, n_bands: int) -> Iterator[Integers]:
+    """Yield pairs of documents with two equal minimum hashes, and of about the same size,
+    (n_pairs, 2).
+    """
+    sizes = np.diff(documents.indptr)
     rows = np.flatnonzero(sizes)
     if len(rows) < 2:
         return
@@ -107,9 +108,9 @@ def link_buckets(documents: DocumentCounts, sizes: Integers, n_bands: int) -> It
             one = order[:-distance]
             other = order[distance:]
             is_equal = (keys[0][one] == keys[0][other]) & (keys[1][one] == keys[1][other])
-            one = rows[one[is_equal]]
-            other = rows[other[is_equal]]
-            yield keep_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
+            pairs = np.sort(np.stack((rows[one], rows[other]), axis=1)[is_equal], axis=1)
+            compared = sizes[pairs]
+            yield pairs[compared.min(axis=1) >= SIMILAR * compared.max(axis=1)]
 
 
 def _hash(features: Integers32, seed: int) -> Hashes:
@@ -122,11 +123,3 @@ def _hash(features: Integers32, seed: int) -> Hashes:
         hashes *= np.uint64(factor)
     hashes ^= hashes >> np.uint64(31)
     return hashes
-
-
-def keep_similar_sizes(one: Integers, other: Integers, sizes: Integers) -> Integers:
-    """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
-    is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(
-        sizes[one], sizes[other]
-    )
-    return np.stack((one[is_possible], other[is_possible]), axis=1)

@@ -50,7 +50,7 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
         number_contents(documents), return_index=True, return_inverse=True
     )
     distinct = documents.take(np.sort(first))
-    candidates = link_buckets(distinct, np.diff(distinct.indptr), N_BANDS)
+    candidates = link_buckets(distinct, N_BANDS)
     pairs, similarities = verify_pairs(distinct, candidates, n_features)
     graph = coo_array(
         (np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2
