@@ -98,9 +98,8 @@ class LocalEngine:
             if self._fitted.task.is_exclusive:
                 yield self._record(each[0], settings)
                 continue
-            reason = {"reason": each[0].reason} if each[0].reason else {}
             shown = [self._record(one, settings) for one in each if one.label is not None]
-            yield {"id": each[0].id, "explanations": shown} | reason
+            yield {"id": each[0].id, "explanations": shown, "reason": each[0].reason}
 
     def _record(self, explanation: Explanation, settings: ExplanationSettings) -> dict[str, Any]:
         record = explanation_record(explanation, settings.features)
@@ -208,14 +207,9 @@ class ServedModel:
 
     @property
     def input(self) -> ModelInput:
-        """The keys of the rows that it was trained on.
-
-        They are `text` and `label` if it was trained on other documents, or on columns without
-        names.
-        """
+        """The keys of the rows that it was trained on; `text` and `label` of other documents."""
         known = self.fitted.input
-        has_numbers = any(name.isdecimal() for name in (*known.text_field, known.label_field))
-        return known if known.unit == "row" and not has_numbers else ModelInput()
+        return known if known.unit == "row" else ModelInput()
 
     @cached_property
     def input_settings(self) -> InputSettings:

@@ -24,7 +24,6 @@ from nbtext.interrupts import interrupts_raise
 from nbtext.parallel import available_cpus, share_heap
 
 KEEP_ALIVE_SECONDS = 75
-BACKLOG = 2048  # connections that wait to be accepted
 MAX_CONNECTIONS = 10_000  # above it, requests are refused with status 503
 # glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are
 # imported
@@ -77,7 +76,6 @@ def serve(
     listener = _listen(settings)
     config = uvicorn.Config(
         guard,
-        http="httptools",
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -120,9 +118,7 @@ def _listen(settings: ServeSettings) -> socket.socket:
     """Return a socket that listens on the address of the settings."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        listener = socket.create_server(
-            (settings.host, settings.port), family=family, backlog=BACKLOG
-        )
+        listener = socket.create_server((settings.host, settings.port), family=family)
     except (OSError, UnicodeError) as error:
         what = f"cannot listen: {reason_of(error).partition(' (')[0]}"
         where = f"{settings.host}:{settings.port}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from pathlib import Path
 
@@ -97,10 +96,7 @@ class ServeSettings(Settings):
     @property
     def is_local(self) -> bool:
         """Whether only programs on this machine can connect."""
-        try:
-            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host in ("localhost", "127.0.0.1", "::1")
 
 
 def parse_model_file(text: str) -> ModelFile:

@@ -150,7 +150,7 @@ def letters() -> tuple[list[str], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def model(letters: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(letters: Any, tmp_path_factory: Any) -> Path:
     """A model of letters to a town hall."""
     path = tmp_path_factory.mktemp("model") / "letters.joblib"
     TextClassifier(model="multinomial").fit(*letters).save(path)

@@ -37,7 +37,7 @@ def fill(part: bytes, start: bytes = b"[", end: bytes = b"0]") -> bytes:
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def slow(tmp_path_factory: Any) -> Path:
     """A model whose token pattern can take exponential time."""
     path = tmp_path_factory.mktemp("slow") / "slow.joblib"
     TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(
@@ -266,7 +266,7 @@ def sockets_at_rest(service: Running) -> int:
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def many(tmp_path_factory: Any) -> Path:
     """A model of 300 labels, so that an answer is far larger than its request."""
     path = tmp_path_factory.mktemp("many") / "many.joblib"
     names = [f"label{number}" for number in range(300)]

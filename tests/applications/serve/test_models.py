@@ -99,7 +99,7 @@ def test_a_file_that_comes_back(start: Start, tmp_path: Path, path: Path) -> Non
     assert service.label_of("red") == "warm"
 
 
-@pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "link to a device", "link to itself"])
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link to a device"])
 def test_something_else_in_the_place_of_a_model(
     start: Start, tmp_path: Path, path: Path, kind: str
 ) -> None:
@@ -112,11 +112,8 @@ def test_something_else_in_the_place_of_a_model(
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
-    elif kind == "socket":
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(path))
     else:
-        path.symlink_to("/dev/zero" if kind == "link to a device" else path)
+        path.symlink_to("/dev/zero")
     wait_until(lambda: error_of(service) is not None)
     assert service.label_of("red") == "warm"
     path.rename(tmp_path / "away")
@@ -126,36 +123,23 @@ def test_something_else_in_the_place_of_a_model(
     assert service.end() == 0
 
 
-@pytest.mark.parametrize(
-    ("action", "error"),
-    [
-        ("os.unlink(path), os.mkfifo(path)", "is not a regular file"),
-        ("{}[path]", "cannot be loaded: KeyError"),
-    ],
-)
-def test_what_happens_while_a_model_is_loaded(
-    start: Start, tmp_path: Path, path: Path, action: str, error: str
-) -> None:
-    """A FIFO that takes the place of a new model just before it is opened, or any other error, is
-    told, and the watch goes on.
-    """
+def test_any_error_while_a_model_is_loaded(start: Start, path: Path) -> None:
+    """It is told, and the watch goes on."""
     before = (
-        "import os\n"
         "from nbtext.applications.serve import models\n"
         "load, n_calls = models.load_model, []\n"
         "def disturb(path, **options):\n"
         "    n_calls.append(path)\n"
         "    if len(n_calls) == 2:\n"
-        f"        {action}\n"
+        "        {}[path]\n"
         "    return load(path, **options)\n"
         "models.load_model = disturb\n"
     )
     service = start("-m", path, before=before)
     GREEN.save(path)
     wait_until(lambda: error_of(service) is not None)
-    assert error in error_of(service)
+    assert "cannot be loaded: KeyError" in error_of(service)
     assert service.label_of("red") == "warm"
-    path.rename(tmp_path / "away")
     GREEN.save(path)
     wait_until(lambda: service.label_of("red") == "grün")
     assert service.end() == 0

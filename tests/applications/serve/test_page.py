@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ TEXT = "The bins in our street were not emptied again, and the trash truck passe
 
 
 @pytest.fixture
-def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
+def visit(chromium: Any) -> Any:
     """visit(service, width=1280, scheme="light"): the page; it may complain of nothing and ask only
     its own service.
     """

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
 from waiting import wait_until
 
 from nbtext.text_classifier import TextClassifier
@@ -50,26 +49,6 @@ def test_an_object_and_an_array(service: Running, predicted: Any) -> None:
     assert service.predict([{"text": text} for text in texts]) == expected
     assert service.predict(texts) == expected
     assert service.predict([]) == []
-
-
-def test_nested_keys(start: Start, nbtext: Any, tmp_path: Path) -> None:
-    """A model of nested keys finds them in objects and in lines, beside the whole name, `text` and
-    texts alone.
-    """
-    rows = [
-        {"data": {"text": text}, "meta": {"label": text[0]}}
-        for text in ("red round", "yellow long") * 5
-    ]
-    write_rows(tmp_path / "t.jsonl", rows)
-    nested = ["--text-field", "data.text", "--label-field", "meta.label", "-o", "m.joblib"]
-    nbtext("train", "t.jsonl", *nested).ok()
-    service = start("-m", tmp_path / "m.joblib")
-    plain = service.post("/v1/predict", "red", content_type="text/plain").value
-    assert plain["label"] == "r"
-    for body in ({"data": {"text": "red"}}, {"data.text": "red"}, {"text": "red"}):
-        assert service.predict(body) == plain
-        assert service.predict([body]) == [plain]
-        assert service.post("/v1/predict", json.dumps(body), **JSONL).lines == [plain]
 
 
 def test_json_lines(service: Running, predicted: Any) -> None:
@@ -221,9 +200,7 @@ def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Pat
     assert service.post("/v1/predict", lines, **JSONL).lines == [{**expected, "id": "2"}]
 
 
-def test_many_requests_at_once(
-    service: Running, predicted: Any, letters: tuple[list[str], list[str]]
-) -> None:
+def test_many_requests_at_once(service: Running, predicted: Any, letters: Any) -> None:
     """Documents of several requests are predicted together, and each request gets its own
     answer.
     """
@@ -333,7 +310,7 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
 
 
 def test_errors_name_no_options_of_the_command_line(
-    start: Start, model: Path, letters: tuple[list[str], list[str]], tmp_path: Path
+    start: Start, model: Path, letters: Any, tmp_path: Path
 ) -> None:
     """A client cannot give them: errors name keys and query options, in the records of a stream,
     too.
@@ -341,45 +318,19 @@ def test_errors_name_no_options_of_the_command_line(
     TextClassifier(model="gaussian", calibrate=False).fit(*letters).save(tmp_path / "g")
     long = {"text": "x" * 2000, "label": "y" * 5000}
     bodies: list[Any] = [
-        3,
-        [],
         [[]],
-        {},
         {"body": "x"},
         [{"text": None}],
-        [{"text": 1}, {"txt": 2}],
         {"text": {}},
-        {"text": [1]},
-        "",
-        long,
-        {"text": "x", "label": []},
         {"text": "x", "label": "nothing"},
         {"text": "x", "label": None},
-        {"label": "a" * 2000},
         {"text": "x", "label": {"a": 1}},
-        {"text": "\ud800"},
         [long] * 30,
     ]
-    queries = (
-        "",
-        "coverage=0.9",
-        "explain=3",
-        "min_probability=2",
-        "top_k=0",
-        "coverage=x",
-        "label=none",
-        "model=g",
-    )
+    queries = ("coverage=0.9", "min_probability=2", "top_k=0", "label=none", "model=g")
     service = start(
-        "-m",
-        model,
-        "-m",
-        f"g={tmp_path / 'g'}",
-        "--feedback-dir",
-        tmp_path,
-        "--max-body-bytes",
-        20_000,
-        "--new-labels",
+        *("-m", model, "-m", f"g={tmp_path / 'g'}", "--feedback-dir", tmp_path, "--new-labels"),
+        *("--max-body-bytes", 20_000),
     )
     other = start("-m", model, "--feedback-dir", tmp_path / "other")
     feedback = "/v1/models/letters/feedback"
