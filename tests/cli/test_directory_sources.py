@@ -82,13 +82,6 @@ def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None
     assert (fruit / "td/out.tsv").read_bytes() == whole
 
 
-def test_a_record_that_names_no_file_of_the_tree_is_a_document(nbtext: Any, fruit: Path) -> None:
-    """What only looks like a result stays a document."""
-    (fruit / "td/a/3.jsonl").write_text('{"id": "apple-7", "text": "red apple"}\n')
-    (fruit / "td/a/4.tsv").write_text("apple\tred\t0.5\n")
-    assert "6 documents" in nbtext("train td -o m.joblib").err
-
-
 BINARY = {
     "report.pdf": (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj << >> endobj stream\n", "PDF file"),
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "office document"),

@@ -1,6 +1,5 @@
 """Lines of fastText: blank ones, and ones without a label."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ def lines_of(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_blank_lines_are_skipped(nbtext: Any, tmp_path: Path) -> None:
     """They are skipped, as in CSV; the numbers of the other lines stay, and so do the bytes of the
     file.
     """
@@ -43,7 +42,7 @@ def test_blank_lines_are_skipped(nbtext: Callable[..., Any], tmp_path: Path) -> 
     "command", [("train", "t.txt", "-o", "x.joblib"), ("evaluate", "t.txt", "-m", "m.joblib")]
 )
 def test_a_line_without_a_label_is_unlabeled_where_one_is_meant(
-    nbtext: Callable[..., Any], tmp_path: Path, command: tuple[str, ...]
+    nbtext: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     """As a document without a label in any other format."""
     (tmp_path / "one.txt").write_text(lines_of(ONE))

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +47,7 @@ def rows_of(values: list[Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_format_gives_the_same_labels(
-    nbtext: Callable[..., Any], tmp_path: Path, kind: str
-) -> None:
+def test_every_format_gives_the_same_labels(nbtext: Any, tmp_path: Path, kind: str) -> None:
     """The models of one table are equal to the byte, whatever the format, with and without the
     kernel, and the labels are those of Python.
     """
@@ -78,7 +75,7 @@ def test_every_format_gives_the_same_labels(
 
 @pytest.mark.parametrize("kind", ["whole numbers", "numbers", "booleans", "texts"])
 def test_predictions_are_compared_with_the_labels_of_any_format(
-    nbtext: Callable[..., Any], tmp_path: Path, kind: str
+    nbtext: Any, tmp_path: Path, kind: str
 ) -> None:
     """What `predict` wrote of one format is evaluated with the labels of another one."""
     rows = rows_of(TABLES[kind][0])
@@ -94,7 +91,7 @@ def test_predictions_are_compared_with_the_labels_of_any_format(
             assert done.json["accuracy"] == 1, (name, way)
 
 
-def test_lists_of_any_values(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_lists_of_any_values(nbtext: Any, tmp_path: Path) -> None:
     """A list holds several labels, in Parquet, Arrow, JSON and Python; its missing items are left
     out.
     """
@@ -155,7 +152,7 @@ def test_columns_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "separator"), [("t.csv", ", "), ("t.tsv", "\t ")])
 def test_a_quoted_cell_after_blanks_is_quoted(
-    nbtext: Callable[..., Any], tmp_path: Path, name: str, separator: str
+    nbtext: Any, tmp_path: Path, name: str, separator: str
 ) -> None:
     """A blank after the separator belongs to no name and no label, and a quote may follow it."""
     rows = [
@@ -172,16 +169,14 @@ def test_a_quoted_cell_after_blanks_is_quoted(
     assert set(nbtext(f"predict {name} -m m.joblib").ok().out.split()) >= {"a", "b"}
 
 
-def test_a_quote_after_blanks_that_is_not_closed_is_plain(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_quote_after_blanks_that_is_not_closed_is_plain(nbtext: Any, tmp_path: Path) -> None:
     """It takes no other row with it."""
     (tmp_path / "t.csv").write_text('text,label\nxx yy, "a\nzz,b\nxx ww,b\n')
     nbtext("train t.csv -o m.joblib").ok()
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ('"a', "b")
 
 
-def test_folders_and_headers_are_trimmed(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_folders_and_headers_are_trimmed(nbtext: Any, tmp_path: Path) -> None:
     """The names of folders are labels like others; a blank one is none."""
     for name in ("a ", "a", "b\u00a0", "\u00a0"):
         (tmp_path / "d" / name).mkdir(parents=True)
@@ -192,7 +187,7 @@ def test_folders_and_headers_are_trimmed(nbtext: Callable[..., Any], tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
-def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_indicator_columns(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no
     labels that are known.
     """
@@ -219,9 +214,7 @@ def test_indicator_columns(nbtext: Callable[..., Any], tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("kernel", ["", "off"])
-def test_ids_and_typed_labels_are_trimmed(
-    nbtext: Callable[..., Any], tmp_path: Path, kernel: str
-) -> None:
+def test_ids_and_typed_labels_are_trimmed(nbtext: Any, tmp_path: Path, kernel: str) -> None:
     """Ids have the same spelling as labels, with and without the kernel; a blank one is the place
     of the document.
     """

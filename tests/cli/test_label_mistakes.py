@@ -4,7 +4,7 @@ growth.
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def write(path: Path, labels: Sequence[Any], n: int = 4) -> Path:
     return path
 
 
-def said(nbtext: Callable[..., Any], labels: Sequence[Any], tmp_path: Path) -> str:
+def said(nbtext: Any, labels: Sequence[Any], tmp_path: Path) -> str:
     """What training on these labels says."""
     write(tmp_path / "t.jsonl", labels)
     return str(nbtext("train t.jsonl -o m.joblib").ok().err)
@@ -55,17 +55,13 @@ def said(nbtext: Callable[..., Any], labels: Sequence[Any], tmp_path: Path) -> s
         ),
     ],
 )
-def test_training_names_mistakes(
-    nbtext: Callable[..., Any], tmp_path: Path, labels: list[str], line: str
-) -> None:
+def test_training_names_mistakes(nbtext: Any, tmp_path: Path, labels: list[str], line: str) -> None:
     """One line for each kind, with the labels and what to do."""
     assert line in said(nbtext, labels, tmp_path)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "|"])
-def test_lists_of_labels_in_a_text(
-    nbtext: Callable[..., Any], tmp_path: Path, separator: str
-) -> None:
+def test_lists_of_labels_in_a_text(nbtext: Any, tmp_path: Path, separator: str) -> None:
     """Many labels that are made of few parts suggest the option, which reads them."""
     labels = [f"{separator} ".join(pair) for pair in itertools.combinations("abcdef", 2)]
     line = f"15 of 16 labels look like lists of labels: a{separator} b; "
@@ -90,16 +86,14 @@ def test_lists_of_labels_in_a_text(
         [True, False],
     ],
 )
-def test_usual_labels_are_no_mistakes(
-    nbtext: Callable[..., Any], tmp_path: Path, labels: list[Any]
-) -> None:
+def test_usual_labels_are_no_mistakes(nbtext: Any, tmp_path: Path, labels: list[Any]) -> None:
     """Stars, numbers, names with commas and languages of programs are left alone."""
     found = said(nbtext, labels, tmp_path)
     assert "differ only" not in found
     assert "like" not in found
 
 
-def test_names_are_few_short_and_printable(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_names_are_few_short_and_printable(nbtext: Any, tmp_path: Path) -> None:
     """Labels are untrusted, and may be many."""
     labels = [
         name
@@ -113,7 +107,7 @@ def test_names_are_few_short_and_printable(nbtext: Callable[..., Any], tmp_path:
     assert line.endswith("; …; make them equal in SOURCE")
 
 
-def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_labels_that_the_model_does_not_know(nbtext: Any, tmp_path: Path) -> None:
     """`evaluate`, `calibrate` and `update` name them, and the label of the model that one is
     like.
     """
@@ -154,9 +148,7 @@ def test_labels_that_the_model_does_not_know(nbtext: Callable[..., Any], tmp_pat
     assert "does not know" not in nbtext("evaluate t.jsonl -m m.joblib").ok().err
 
 
-def test_labels_of_several_that_the_model_does_not_know(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_labels_of_several_that_the_model_does_not_know(nbtext: Any, tmp_path: Path) -> None:
     """A model of several labels, too."""
     write(tmp_path / "t.jsonl", [["a"], ["b", "a"], ["b"], []])
     nbtext("train t.jsonl -o m.joblib").ok()
@@ -166,9 +158,7 @@ def test_labels_of_several_that_the_model_does_not_know(
     assert "new labels: A (like a)\n" in nbtext("update m.joblib e.jsonl -o u.joblib").ok().err
 
 
-def test_a_label_that_is_never_predicted_may_be_rare(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_label_that_is_never_predicted_may_be_rare(nbtext: Any, tmp_path: Path) -> None:
     """Of the predictions of another program, only labels that are written in another way are
     named.
     """

@@ -3,7 +3,6 @@ command.
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def nested_rows() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet", "t.arrow"])
-def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_nested_fields(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Texts, labels, ids and groups are found in objects and structs, as if they were keys and
     columns of their own, and later commands find them again.
     """
@@ -62,7 +61,7 @@ def test_nested_fields(nbtext: Callable[..., Any], tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.parquet"])
-def test_a_literal_key_goes_first(nbtext: Callable[..., Any], tmp_path: Path, name: str) -> None:
+def test_a_literal_key_goes_first(nbtext: Any, tmp_path: Path, name: str) -> None:
     """A key or column that has the whole name is used, with and without the kernel."""
     rows = [
         {**row, "data.text": "literal words", "meta.label": "x" if n % 2 else "y"}
@@ -74,7 +73,7 @@ def test_a_literal_key_goes_first(nbtext: Callable[..., Any], tmp_path: Path, na
         assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("x", "y")
 
 
-def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_lines_of_both_kinds(nbtext: Any, tmp_path: Path) -> None:
     """Lines without nested objects, which the compiled scanner reads, give the same beside lines
     with them.
     """
@@ -88,9 +87,7 @@ def test_lines_of_both_kinds(nbtext: Callable[..., Any], tmp_path: Path) -> None
     assert len(set(outputs)) == 1
 
 
-def test_a_nested_label_is_corrected_in_its_place(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_nested_label_is_corrected_in_its_place(nbtext: Any, tmp_path: Path) -> None:
     """`review --apply` writes the new label where the old one was."""
     write_rows(tmp_path / "t.jsonl", nested_rows())
     (tmp_path / "d.jsonl").write_text(
@@ -103,7 +100,7 @@ def test_a_nested_label_is_corrected_in_its_place(
     assert rows == expected
 
 
-def test_a_label_that_is_an_object(tmp_path: Path, nbtext: Callable[..., Any]) -> None:
+def test_a_label_that_is_an_object(tmp_path: Path, nbtext: Any) -> None:
     """The error says which key to name."""
     write_rows(tmp_path / "t.jsonl", [{"text": "red", "label": {"choices": ["a"]}}])
     nbtext("train t.jsonl -o m.joblib").refused(
@@ -120,9 +117,7 @@ FULL_ROWS = [{"text": text, "label": label} for text, label in LETTERS]
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
-def test_documents_without_a_text_are_left_out(
-    nbtext: Callable[..., Any], tmp_path: Path, name: str
-) -> None:
+def test_documents_without_a_text_are_left_out(nbtext: Any, tmp_path: Path, name: str) -> None:
     """--skip-empty leaves out what is missing, null or blank, counted, when training and
     evaluating; `predict` gives each row its record.
     """
@@ -150,7 +145,7 @@ def test_documents_without_a_text_are_left_out(
             nbtext(*command).refused(1, f"{name}:8: `text` is null", "--skip-empty")
 
 
-def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_missing_key_is_no_text(nbtext: Any, tmp_path: Path) -> None:
     """A row of JSON without the key is like one where it is null; with several fields, one text is
     enough.
     """
@@ -171,9 +166,7 @@ def test_a_missing_key_is_no_text(nbtext: Callable[..., Any], tmp_path: Path) ->
     )
 
 
-def test_documents_without_a_text_in_directories(
-    nbtext: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_documents_without_a_text_in_directories(nbtext: Any, tmp_path: Path) -> None:
     """An empty file is left out, too, and no document at all is an error that says why."""
     for label, text in (("a", "words here"), ("b", "others there")):
         (tmp_path / "d" / label).mkdir(parents=True)

@@ -18,7 +18,6 @@ from nbtext.errors import InputError
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
 from nbtext.features.settings import FeatureSettings
-from nbtext.kernel import HAS_KERNEL
 
 DEEP = 400
 HOSTILE = [
@@ -380,32 +379,6 @@ def test_several_fields_are_joined_or_kept_apart(read: Any, opened: Any, tmp_pat
     separate = opened(tmp_path / "x.jsonl", separate_fields=True, **options)
     assert separate.field_names == ("title", "body")
     assert [batch.columns for batch in separate.batches()] == [(["hello", ""], ["world", "only"])]
-
-
-@pytest.mark.parametrize(
-    "error", [TypeError("injected"), LookupError("injected"), ValueError("injected")]
-)
-@pytest.mark.parametrize("step", ["join_fields", "read_label"])
-def test_a_defect_of_a_fast_parser_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
-    opened: Any,
-    tmp_path: Path,
-    step: str,
-    error: Exception,
-) -> None:
-    """Only the errors of unusual lines lead to the other parser; any other is a defect of the
-    program.
-    """
-
-    def fail(*_: Any) -> None:
-        raise error
-
-    if not HAS_KERNEL:
-        pytest.skip("only the compiled scanner is another parser")
-    (tmp_path / "x").write_text('{"text": "a", "label": ["b"]}\n')
-    monkeypatch.setattr(jsonl, step, fail)
-    with pytest.raises(type(error), match="injected"):
-        outcome(opened, tmp_path / "x")
 
 
 @pytest.mark.parametrize("unit", ["[],", "{},", "0,", '"a":[],'])

@@ -74,8 +74,6 @@ def test_the_only_table(database: Path, tmp_path: Path) -> None:
     "query",
     [
         "delete from tickets",
-        "insert into tickets(id) values (1) returning 1 as text",
-        "drop table tickets",
         "select 1 as text; delete from tickets",
         "attach 'new.db' as new",
         "pragma user_version = 7",
@@ -84,7 +82,6 @@ def test_the_only_table(database: Path, tmp_path: Path) -> None:
         "selec",
         "",
         "vacuum into 'new.db'",
-        "create table x (y)",
     ],
 )
 def test_nothing_is_written(

@@ -22,17 +22,6 @@ for statement in sys.argv[2:]:
 print("ready", flush=True)
 sys.stdin.read()
 """
-WRITE = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
-connection.execute("pragma wal_autocheckpoint = 30")
-for number in range(1, 1_000_000):
-    connection.execute("begin immediate")
-    connection.execute("update t set text = ?", (f"{number} " * 200,))
-    connection.execute("rollback" if number % 3 == 0 else "commit")
-    if number == 1:
-        print("ready", flush=True)
-"""
 
 
 @contextmanager
@@ -126,23 +115,3 @@ def test_the_journal_that_a_crash_has_left_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"t\.db: cannot be read as SQLite: .*; open it once"):
             read(path, query=query)
     assert look(tmp_path) == before
-
-
-def test_a_writer_that_never_pauses(tmp_path: Path) -> None:
-    """Each reading sees one state: after a transaction, never within one, while the log is merged
-    all the time.
-    """
-    path = make(tmp_path / "t.db", n_rows=40)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("pragma journal_mode = wal")
-    seen = set[str]()
-    n_reads = 0
-    with another_process(WRITE, str(path)):
-        # on a slow disk, many reads see the same state
-        while n_reads < 40 or (len(seen) <= 5 and n_reads < 10_000):
-            texts = read(path, query="select text from t")
-            assert len(texts) == 40 and len(set(texts)) == 1
-            seen.update(texts)
-            n_reads += 1
-    numbers = {int(text.split()[0]) for text in seen}
-    assert len(numbers) > 5 and all(number % 3 or number == 0 for number in numbers)
