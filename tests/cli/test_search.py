@@ -96,30 +96,6 @@ def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
     assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
 
 
-@pytest.mark.exhaustive
-def test_the_model_is_an_ordinary_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Its bytes are those of training with the settings that the search found; all commands know
-    it.
-    """
-    for folder in (letters / "train").iterdir():
-        (tmp_path / "few" / folder.name).mkdir(parents=True)
-        for path in sorted(folder.iterdir())[:12]:
-            (tmp_path / "few" / folder.name / path.name).symlink_to(path)
-    found = nbtext("train few -o m --model best").err
-    assert re.search("^ auto counts .*◂", found, re.MULTILINE)
-    nbtext("train few -o plain")
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "plain").read_bytes()
-    for command in (
-        ["predict", "few"],
-        ["explain", "few"],
-        ["inspect"],
-        ["export", "--to", "js"],
-        ["evaluate", "few"],
-    ):
-        model = ["m"] if command[0] in ("inspect", "export") else ["-m", "m"]
-        nbtext(command[0], *model, *command[1:]).ok()
-
-
 def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
     """Short texts need a second reading, for which the texts are kept. Compressed files are read
     again.
@@ -178,16 +154,7 @@ def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
     trained = subprocess.run(
         [
             sys.executable,
-            "-m",
-            "nbtext",
-            "train",
-            "x.jsonl",
-            "--model",
-            "best",
-            "-o",
-            "m",
-            "-j",
-            "1",
+            *["-m", "nbtext", "train", "x.jsonl", "--model", "best", "-o", "m", "-j", "1"],
         ],
         cwd=tmp_path,
         capture_output=True,

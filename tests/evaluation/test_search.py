@@ -2,10 +2,7 @@
 returns.
 """
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -34,7 +31,6 @@ from nbtext.evaluation.search import (
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.training import train_on_counts
-from nbtext.text_classifier import TextClassifier
 
 
 def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
@@ -237,18 +233,6 @@ def test_goals_are_met_by_the_winner() -> None:
     assert trained.fitted.estimate.optimized is not None
 
 
-@pytest.mark.exhaustive
-def test_the_result_does_not_depend_on_threads() -> None:
-    """The results and the model are the same each time."""
-    texts, labels = made_corpus(700, 30)
-    search = found(texts, labels)
-    again = found(texts, labels, jobs=3)
-    one = search.model
-    other = again.model
-    np.testing.assert_array_equal(one.fitted.scorer.deltas, other.fitted.scorer.deltas)
-    assert (search.results, search.best) == (again.results, again.best)
-
-
 @pytest.mark.exhaustive(plain=2)
 def test_the_linear_models_of_most_features_are_fitted() -> None:
     """Without a stack, two of them."""
@@ -268,18 +252,6 @@ def test_linear_models_of_several_labels_are_compared_on_a_subset() -> None:
     linear = [each.n_documents for each in search.results if each.candidate.is_linear]
     assert sorted(linear) == [1024] * (len(linear) - 2) + [2100] * 2
     assert len(linear) >= 4
-
-
-@pytest.mark.parametrize("bound", ["MAX_WEIGHTS", "MAX_WORK"])
-def test_large_linear_models_are_not_tried(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their weights would need more memory than the guide promises, or their fit more time."""
-    monkeypatch.setattr(f"nbtext.evaluation.search.{bound}", 10)
-    search = found(TEXTS, LABELS)
-    assert {each.candidate.is_linear for each in search.results} == {False}
-    assert {each for each in usual() if each.feature_set in (PAIRS, BOTH) and each.is_stacked} <= {
-        *search.untried
-    }
-    assert {each.is_linear for each in search.untried} == {True}
 
 
 def test_a_stack_of_fewer_features_is_tried_if_one_is_too_large(
@@ -356,31 +328,6 @@ def test_micro_f1_decides_between_models_of_several_labels(seed: int, share: flo
     highest = max(round(each.accuracy, 4) for each in search.results)
     equal = [each for each in search.results if round(each.accuracy, 4) == highest]
     assert search.best is min(equal, key=lambda each: each.log_loss)
-
-
-@pytest.mark.exhaustive
-def test_the_model_of_several_labels_is_the_more_accurate_one(
-    corpora: Callable[[str], Path],
-) -> None:
-    """Of 300 documents of Reuters, NB-SVM has the higher micro F1, also on others, and the higher
-    log-loss.
-    """
-    lines = (corpora("reuters-90") / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in Random(2).sample(lines, 900)]
-    texts = [row["text"] for row in rows]
-    labels = [row["labels"] for row in rows]
-    chosen, default = (
-        TextClassifier(model=model).fit(texts[:300], labels[:300]) for model in ("best", "auto")
-    )
-    assert chosen.fitted_.estimate.log_loss > default.fitted_.estimate.log_loss
-    found = []
-    for classifier in (chosen, default):
-        predicted = [set(each) for each in classifier.predict(texts[300:])]
-        n_right = sum(
-            len(own & set(true)) for own, true in zip(predicted, labels[300:], strict=True)
-        )
-        found.append(2 * n_right / (sum(map(len, predicted)) + sum(map(len, labels[300:]))))
-    assert found[0] > found[1] + 0.02
 
 
 @pytest.mark.parametrize("is_repeated", [True, False])
