@@ -4,6 +4,7 @@ plain text.
 
 from __future__ import annotations
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,8 @@ from nbtext.settings import list_all_settings, make_record, parse_value, part, s
 JSON = "application/json"
 TEXT = "text/plain"
 JSONL = "application/jsonl"
-CONTENT_TYPES = (JSON, JSONL, TEXT)
+JSONL_NAMES = (JSONL, "application/x-ndjson", "application/ndjson", "application/x-jsonlines")
+CONTENT_TYPES = {JSON: JSON, TEXT: TEXT, **dict.fromkeys(JSONL_NAMES, JSONL)}
 UTF8 = Encoding("utf-8")
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body
 # takes half a second.
@@ -134,12 +136,13 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def content_type(request: Request) -> str:
-    """Return the type of a body, one of CONTENT_TYPES; HTTPException 415 for other types."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in CONTENT_TYPES:
-        expected = ", ".join(CONTENT_TYPES)
+    """Return the type of a body: JSON, JSONL or TEXT; HTTPException 415 for other types."""
+    name = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = CONTENT_TYPES.get(name)
+    if kind is None:
+        expected = ", ".join((JSON, JSONL, TEXT))
         raise HTTPException(
-            415, f"the content type is {kind or 'not given'}; expected one of {expected}"
+            415, f"the content type is {name or 'not given'}; expected one of {expected}"
         )
     return kind
 
@@ -203,9 +206,14 @@ def _split(body: bytes, *, is_array: bool) -> list[bytes]:
     """
     try:
         raw: Any = msgspec.json.decode(body, type=list[msgspec.Raw] if is_array else msgspec.Raw)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        return [bytes(item).replace(b"\n", b" ") for item in (raw if is_array else [raw])]
+    except (msgspec.MsgspecError, RecursionError):
+        pass  # json accepts lone surrogates, as of a cut emoji, and says where JSON is broken
+    try:
+        value = json.loads(body)
+        return [json.dumps(item).encode() for item in (value if is_array else [value])]
+    except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"broken JSON: {error}") from None
-    return [bytes(item).replace(b"\n", b" ") for item in (raw if is_array else [raw])]
 
 
 def _choose_settings(keys: Collection[str] | None, settings: InputSettings) -> InputSettings:
