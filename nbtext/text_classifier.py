@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.features.matrix import Matrix
@@ -22,6 +22,7 @@ from nbtext.model import growth, sklearn_compat
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitting import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import GivenLabels
 from nbtext.model.source_counting import OnBatch
@@ -58,6 +59,10 @@ class TextClassifier:
         The labels, sorted; the numbers of the columns if `y` was an indicator matrix.
     class_log_prior_ : (n_classes,)
         Natural logarithm of each class's prior probability.
+    leave_one_out_predict_proba_ : (n_documents, n_classes)
+        After `fit`: the probabilities of each text under the model of all others (about 4,096 of
+        them make the estimate of model="auto"). NaN for texts not left out: the only one of a
+        label, and all but 16,384 of many.
     model_ : TrainedModel
         The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain
         data.
@@ -74,6 +79,8 @@ class TextClassifier:
     model_settings: ModelSettings
     _model: TrainedModel | None = None
     _predictor: Predictor | None = None
+    _rows: Integers | None = None  # the text of each document of the retained sample
+    _n_fitted: int = 0
     _is_search: bool = False  # model="best"
 
     def __init__(self, **parameters: Any) -> None:
@@ -189,9 +196,12 @@ class TextClassifier:
         elif self._is_search:
             return self._search(documents, given)
         check_hashing(features, settings)
+        rows = np.zeros(0, dtype=np.int64)
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
-            return self._count(documents, given, sample_size(features, settings), each)
+            nonlocal rows
+            counts, rows = self._count(documents, given, sample_size(features, settings), each)
+            return counts
 
         if isinstance(documents, Matrix):
             counts = count(features)
@@ -202,6 +212,8 @@ class TextClassifier:
         if isinstance(documents, Matrix):
             fitted = replace(self.fitted_, input=documents.input)
             self._model = replace(self.model_, fitted=fitted)
+        self._rows = rows
+        self._n_fitted = counts.statistics.n_documents
         return self
 
     def _search(self, texts: list[str], given: GivenLabels) -> TextClassifier:
@@ -210,9 +222,14 @@ class TextClassifier:
 
         search = search_model(
             self._list_candidates(self.feature_settings),
-            lambda features: self._count(texts, given, None, features),
+            lambda features: self._count(texts, given, None, features)[0],
         )
-        return self._become(search.model, given)
+        self._become(search.model, given)
+        features = self.fitted_.feature_settings
+        size = sample_size(features, self.fitted_.model_settings)
+        self._rows = self._count(texts, given, size, features)[1]
+        self._n_fitted = len(texts)
+        return self
 
     def _list_candidates(self, features: FeatureSettings) -> list[Candidate]:
         """Return the candidates of a search with these features, or better ones if the parameters
@@ -365,6 +382,17 @@ class TextClassifier:
         return self.model_.counts
 
     @property
+    def leave_one_out_predict_proba_(self) -> Floats:
+        if self._rows is None:
+            raise AttributeError(
+                "leave_one_out_predict_proba_ exists only after fit, not after load or partial_fit"
+            )
+        rows, found = leave_one_out_probabilities(self.model_)
+        spread = np.full((self._n_fitted, len(self.classes_)), np.nan)
+        spread[self._rows[rows]] = self._arrange(found, absent=0)
+        return spread
+
+    @property
     def classes_(self) -> Array:
         return sklearn_compat.label_values(self.fitted_)
 
@@ -382,6 +410,7 @@ class TextClassifier:
             model = replace(model, fitted=fitted)
         self._model = model
         self._predictor = None
+        self._rows = None
         return self
 
     def _count(
@@ -390,8 +419,8 @@ class TextClassifier:
         given: GivenLabels,
         size: int | None,
         settings: FeatureSettings,
-    ) -> CorpusCounts:
-        """Return the counts of texts or rows."""
+    ) -> tuple[CorpusCounts, Integers]:
+        """Return the counts of texts or rows, and which of them are retained."""
         n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
         sklearn_compat.check_paired(n, len(given.labels))
         return sklearn_compat.count_documents(documents, given, settings, sample_size=size)
@@ -404,7 +433,7 @@ class TextClassifier:
         if given.labels and given.type != fitted.label_type:
             what = f"the labels are {given.type}, and those of the model are {fitted.label_type}"
             raise InputError(what)
-        return self._count(documents, given, size, settings)
+        return self._count(documents, given, size, settings)[0]
 
     def _log_posterior(self, X: Iterable[str]) -> Floats:
         """Return log-probabilities in the order of the model's classes."""

@@ -42,7 +42,12 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
-from nbtext.model.fitted_model import DocumentNumbers, FittedModel, check_several_labels
+from nbtext.model.fitted_model import (
+    DocumentNumbers,
+    FittedModel,
+    TrainedModel,
+    check_several_labels,
+)
 from nbtext.model.task import OneLabel, Task
 from nbtext.records import frozen
 
@@ -502,3 +507,42 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
         sample=known.sample.renumber(goals, sets),
         stored=stored,
     )
+
+
+def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
+    """Return the rows of retained documents that can be left out, and their probabilities, (n_rows,
+    n_classes).
+
+    A document is scored by a model of all others; duplicates are left out together. The
+    smoothing and the calibration are those of the model. A document that is the only one of its
+    label cannot be left out.
+
+    Raises
+    ------
+    ModelError : the model is not an event model
+    """
+    fitted = model.fitted
+    fitted.check_one_label("give leave-one-out probabilities of one label")
+    settings = fitted.model_settings
+    if settings.is_linear or fitted.unlabeled is not None:
+        what = f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}"
+        raise ModelError(what, hint="use cross-validation")
+    counts = model.counts
+    rows = np.arange(len(counts.sample)).astype(object)
+    counts = replace(counts, sample=replace(counts.sample, groups=rows))
+    counts, columns = select_features(counts, fitted.feature_settings)
+    given = Fitting(counts, columns, fitted.feature_settings, settings, 1, None, False)
+    corpus = replace(
+        given.leave_out(given.weighted, settings), model=given.event_model(fitted.hyperparameters)
+    )
+    judged = corpus.complete().drop_single_documents()
+    smoothing = fitted.hyperparameters.smoothing
+    if not len(judged.documents):
+        return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
+    (scores,) = judged.scores(smoothing)
+    log_posterior = fitted.calibration.log_posterior(
+        judged.ignore_hapaxes(scores, smoothing), judged.lengths
+    )
+    groups = judged.documents.groups
+    assert groups is not None  # set above
+    return groups.astype(np.int64), np.exp(log_posterior)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
@@ -351,16 +351,20 @@ def count_documents(
     settings: FeatureSettings,
     *,
     sample_size: int | None,
-) -> CorpusCounts:
-    """Return the counts of documents and labels.
+) -> tuple[CorpusCounts, Integers]:
+    """Return the counts of documents and labels, and the index of the document that each retained
+    one is.
 
     sample_size  how many documents the counts retain; None: all
     """
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
     batch.labels = list(given.labels)
+    batch.groups = list(map(str, range(len(batch))))  # which document each one of the sample is
     corpus_counter.add(batch)
-    return corpus_counter.finish()
+    counts = corpus_counter.finish()
+    rows = np.array([] if counts.sample.groups is None else counts.sample.groups, dtype=np.int64)
+    return replace(counts, sample=replace(counts.sample, groups=None)), rows
 
 
 def label_values(model: FittedModel) -> Array:

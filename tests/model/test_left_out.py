@@ -1,5 +1,6 @@
-"""`class_weight`, and errors that name parameters, not options."""
+"""`leave_one_out_predict_proba_`, `class_weight`, and errors that name parameters, not options."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from nbtext import TextClassifier, Vectorizer
 from nbtext.errors import (
     InputError,
+    ModelError,
     NbtextError,
     SettingsError,
 )
@@ -25,6 +27,80 @@ TEXTS = [
     "banana red",
 ]
 LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model": "bernoulli", "smoothing": 0.5},
+        {"model": "multinomial", "idf": "smooth", "smoothing": 1.0},
+        {"min_df": 2, "smoothing": 1.0},
+    ],
+    ids=str,
+)
+def test_left_out_probabilities_make_the_estimate(options: dict[str, Any]) -> None:
+    """They have the order of the texts and of `classes_`; accuracy and log-loss over them are those
+    of the estimate.
+    """
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    texts = [TEXTS[i] for i in order]
+    labels = [LABELS[i] for i in order]
+    classifier = TextClassifier(**options).fit(texts, labels)
+    found = classifier.leave_one_out_predict_proba_
+    estimate = classifier.fitted_.estimate
+    assert estimate is not None
+    assert found.shape == (len(texts), 3)
+    is_judged = ~np.isnan(found[:, 0])
+    assert [label for label, is_in in zip(labels, is_judged, strict=True) if not is_in] == ["p"]
+    np.testing.assert_allclose(found[is_judged].sum(axis=1), 1)
+    own = [
+        math.log(row[classifier.classes_.tolist().index(label)])
+        for row, label, is_in in zip(found, labels, is_judged, strict=True)
+        if is_in
+    ]
+    assert -np.mean(own) == pytest.approx(estimate.log_loss)
+    predicted = classifier.classes_[found[is_judged].argmax(axis=1)]
+    assert (predicted == np.array(labels)[is_judged]).mean() == pytest.approx(estimate.accuracy)
+
+
+WORDS = ("apple", "banana", "green", "red")
+
+
+@pytest.mark.parametrize("options", [{}, {"class_weight": {"a": 5.0, "b": 0.25}}], ids=str)
+def test_left_out_probabilities_are_those_of_the_others(options: dict[str, Any]) -> None:
+    """Each row is what a classifier of the other texts gives, its duplicates left out too."""
+    fixed: dict[str, Any] = {
+        "model": "multinomial",
+        "smoothing": 1.0,
+        "calibrate": False,
+        "vocabulary": WORDS,
+    }
+    fixed |= options
+    found = TextClassifier(**fixed).fit(TEXTS, LABELS).leave_one_out_predict_proba_
+    for row, text in enumerate(TEXTS):
+        others = [k for k in range(len(TEXTS)) if TEXTS[k] != text]
+        if LABELS[row] == "p":
+            continue
+        refit = TextClassifier(**fixed).fit([TEXTS[k] for k in others], [LABELS[k] for k in others])
+        np.testing.assert_allclose(found[row], refit.predict_proba([text])[0], atol=1e-9)
+
+
+def test_they_belong_to_a_fit(tmp_path: Path) -> None:
+    """A loaded or grown classifier does not have them, and hasattr says so; integer labels have
+    their order.
+    """
+    classifier = TextClassifier().fit(
+        TEXTS, [{"a": 10, "b": 9, "p": 100}[label] for label in LABELS]
+    )
+    found = classifier.leave_one_out_predict_proba_
+    assert classifier.classes_.tolist() == [9, 10, 100]
+    assert classifier.classes_[np.nanargmax(found[0])] == 10
+    classifier.save(tmp_path / "m")
+    assert not hasattr(TextClassifier.load(tmp_path / "m"), "leave_one_out_predict_proba_")
+    assert not hasattr(classifier.partial_fit(["red"], [10]), "leave_one_out_predict_proba_")
+    with pytest.raises(ModelError, match="leave-one-out needs a Naive Bayes model"):
+        _ = TextClassifier(model="logistic").fit(TEXTS, LABELS).leave_one_out_predict_proba_
 
 
 def test_class_weight() -> None:

@@ -72,7 +72,7 @@ def test_plain_text(service: Running) -> None:
 
 
 def test_odd_values(service: Running) -> None:
-    """Numbers are ids, and unusual items have a reason."""
+    """Numbers are ids, unusual items have a reason, and half of an emoji does no harm."""
     items = [
         {"text": "bins", "id": 17},
         {"text": "bins", "id": 1.5},
@@ -85,6 +85,7 @@ def test_odd_values(service: Running) -> None:
     answer = service.predict(items)
     assert [each["id"] for each in answer[:4]] == ["17", "1.5", "3", "4"]
     assert [each.get("reason") is None for each in answer] == [True] * 3 + [False] * 4
+    assert service.predict({"text": "bins \ud83d"})["label"] == "trash"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_odd_values(service: Running) -> None:
         (b"", "broken JSON: "),
         (b'{"text": "x"} {"text": "y"}', "broken JSON: "),
         (b'["x\ny"]', "broken JSON: "),
-        (rb'{"text": "\ud800"}', "broken JSON: "),
+        (rb'{"text": "\ud800"', "broken JSON: "),
         (b"3", "expected an object"),
         (b'{"txet": "x"}', "no key `text`, found txet"),
         (b"[" * 100_000, "broken JSON: "),
