@@ -6,11 +6,11 @@
                                       those that crashed
     python tests/fuzz replay [N]      what the corpus holds, and N mutations of it a target, without
                                       a fuzzer
-    python tests/fuzz seeds           writes the honest inputs anew to corpus/TARGET
 
-What reaches something new is kept in .fuzz/TARGET; `corpus/TARGET` holds the least of it that
-reaches all. A crash is any exception but an NbtextError, two answers that differ, an input that
-takes over a minute, or 2 GB.
+The fuzzer begins with the honest inputs in `corpus/TARGET`. To add one, put a small file there,
+such as the model of `nbtext train` with a new setting; the functions in `targets.py` say which
+bytes precede a text. What reaches something new is kept in .fuzz/TARGET. A crash is any exception
+but an NbtextError, two answers that differ, an input that takes over a minute, or 2 GB.
 """
 
 import json
@@ -94,11 +94,6 @@ def mutated(corpus: list[bytes], chance: random.Random) -> bytes:
 
 def main(what: str, runs: str = str(RUNS)) -> int:
     """Do what is asked."""
-    if what == "seeds":
-        import seeds
-
-        seeds.write(CORPUS)
-        return 0
     if what == "replay":
         return replay(int(runs))
     if what == "all":
