@@ -140,7 +140,7 @@ LeaveOneOutScores = Callable[..., Floats]
 SufficientStatistics = Callable[..., ClassStatistics]
 # Draws a document, its features, from the weights of a class in the scorer, (n_features,), and from
 # the number of its tokens, which models that determine it themselves ignore
-Generate = Callable[[Floats, np.random.Generator, int], FeatureIds]
+Generate = Callable[[Floats, "np.random.Generator", int], FeatureIds]
 
 
 @frozen(kw_only=True)
