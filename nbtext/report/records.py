@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from typing import Any
@@ -63,16 +63,6 @@ def field_text(value: str | int | float | None) -> str:
         if isinstance(value, str)
         else str(value)
     )
-
-
-MAX_NAMED = 10
-
-
-def name_lines(title: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield a line with the first names, and how many more there are; none without a name."""
-    if names:
-        more = f", and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-        yield f"{title}: {', '.join(map(printable, names[:MAX_NAMED]))}{more}"
 
 
 def format_json(

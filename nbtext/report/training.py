@@ -11,7 +11,6 @@ from nbtext.bayes.settings import AUTO
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.model.settings import LARGEST_FALL
-from nbtext.report.records import name_lines
 from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
@@ -178,7 +177,8 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
         f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
     ]
     if found.missing:
-        lines += name_lines("keywords that occur in no document", found.missing)
+        names = list_some(map(printable, found.missing))
+        lines.append(f"keywords that occur in no document: {names}")
     if found.cut:
         names = list_some(
             (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS
