@@ -70,8 +70,8 @@ class Fitting:
     features: FeatureSettings
     settings: ModelSettings
     jobs: int
-    is_new: Mask | None
-    is_model_selected: bool
+    is_new: Mask | None = None
+    is_model_selected: bool = False
 
     @property
     def is_sampled(self) -> bool:
@@ -222,32 +222,42 @@ def fit_model(
     *,
     jobs: int = 1,
     selection: Selection | MultilabelFit | None = None,
-    is_new: Mask | None = None,
-    is_model_selected: bool = False,
 ) -> FittedModel:
     """Fit a model to counts.
 
     jobs       number of threads
     selection  the smoothing and calibration; None: they are selected
-    is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
-    is_model_selected  whether an earlier selection chose the event model; the model is calibrated
-                       as after one
+
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit
                the model
     """
+    return fit(prepare(counts, features, model_settings, jobs=jobs), selection)
+
+
+def prepare(
+    counts: CorpusCounts, features: FeatureSettings, model_settings: ModelSettings, *, jobs: int = 1
+) -> Fitting:
+    """Return what `fit` needs; see `fit_model`."""
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
     if counts.label_sets is not None:
         check_several_labels(features, model_settings)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
-    is_model_selected = is_model_selected or model_settings.model == AUTO
-    given = Fitting(counts, columns, features, model_settings, jobs, is_new, is_model_selected)
+    is_selected = model_settings.model == AUTO
+    return Fitting(counts, columns, features, model_settings, jobs, None, is_selected)
+
+
+def fit(given: Fitting, selection: Selection | MultilabelFit | None = None) -> FittedModel:
+    """Fit a model; see `fit_model`."""
+    counts = given.counts
+    features = given.features
+    model_settings = given.settings
     if counts.label_sets is not None:
         return _fit_several_labels(given, None if isinstance(selection, Selection) else selection)
     _check_negative(given)
     if model_settings.is_linear:
         return _fit_linear_model(given)
-    is_cut = given.is_sampled and is_new is None and not model_settings.has_targets
+    is_cut = given.is_sampled and given.is_new is None and not model_settings.has_targets
     if is_cut and features.is_counting and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its
         # duplicates
@@ -531,7 +541,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
     counts, columns = select_features(counts, fitted.feature_settings)
-    given = Fitting(counts, columns, fitted.feature_settings, settings, 1, None, False)
+    given = Fitting(counts, columns, fitted.feature_settings, settings, 1)
     corpus = replace(
         given.leave_out(given.weighted, settings), model=given.event_model(fitted.hyperparameters)
     )

@@ -38,7 +38,7 @@ from nbtext.model.fitted_model import (
     make_trained_model,
     parts_fitted_to_documents,
 )
-from nbtext.model.fitting import fit_model
+from nbtext.model.fitting import fit, fit_model, prepare
 from nbtext.model.source_counting import OnBatch, check_fields, count_source, label_numbered
 from nbtext.model.training import needs_all_documents, sample_size
 
@@ -199,10 +199,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     )
     statistics = model.counts.statistics
     is_new = ~statistics.may_hold(judged.sample) | statistics.is_fractional
-    is_selected = model.fitted.is_model_selected
-    fitted = fit_model(
-        judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected
-    )
+    given = prepare(judged, features, settings, jobs=jobs)
+    fitted = fit(replace(given, is_new=is_new, is_model_selected=model.fitted.is_model_selected))
     return make_trained_model(
         _keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts
     )
