@@ -41,7 +41,7 @@ from zlib import error as zlib_error
 import numpy as np
 
 from nbtext.arrays import Array, Bytes
-from nbtext.documents.streams import READ, READ_NOW, is_broken_link, similar_path, take_opened
+from nbtext.documents.streams import READ, READ_NOW, similar_path, take_opened
 from nbtext.errors import ArtifactError, reason_of
 from nbtext.records import frozen
 
@@ -536,7 +536,7 @@ def name_errors(path: str) -> Iterator[None]:
 def _unreadable(path: str, error: OSError) -> ArtifactError:
     match error:
         case FileNotFoundError():
-            if is_broken_link(path):
+            if os.path.islink(path):
                 return ArtifactError(
                     "is a symbolic link to a file that does not exist",
                     hint="correct its target (ls -l shows it)",

@@ -37,7 +37,7 @@ EMPTY = "without a text (--skip-empty)"
 HELD_OUT = "held out (--holdout), chosen by a hash of the text"
 TRAINED_ON = "not held out (--holdout)"
 TEXT_HINT = "name the column or key of the text with --text-field"
-FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
+FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field, or the file format with --input-format"
 EMPTY_HINT = ", or leave out such documents with --skip-empty"
 SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
 ONE_HINT = "give documents with one label each"
@@ -387,9 +387,6 @@ class Batch:
         elif self.names:
             what += f"; its keys or columns are: {format_names(self.names)}"
             hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
-        elif place.rpartition(":")[2].isdecimal():
-            hint = "name the column or key of the label with --label-field, give the file format with --input-format"
-            hint += ", or leave out the lines without a label with --skip-unlabeled"
         return InputError(what, where=place, hint=hint)
 
 

@@ -24,7 +24,6 @@ from nbtext.documents.decoding import UNICODE, Encoding
 from nbtext.documents.fields import (
     LABEL_PREFIX,
     NULL,
-    format_names,
     remove_labels,
 )
 from nbtext.documents.settings import InputSettings
@@ -449,16 +448,17 @@ def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSe
 
 def _check_alike(rows: TextRows, first: TextRows) -> None:
     """Raise InputError unless the rows of two files can be written to one file."""
+    layouts = []
+    for each in (rows, first):
+        layout: list[Any] = [each.encoding.codec, each.newline]
+        if isinstance(each, TableRows):
+            layout += [each.separator, each.names, each.header is None]
+        layouts.append(layout)
     what = ""
-    if (rows.encoding.codec, rows.newline) != (first.encoding.codec, first.newline):
-        what = f"its encoding or its line ends are not those of {first.path}"
-    elif rows.format == "json":
+    if rows.format == "json":
         what = "a .json file is one array, and several arrays cannot be written to one file"
-    elif isinstance(rows, TableRows) and isinstance(first, TableRows):
-        if (rows.names, rows.header is None) != (first.names, first.header is None):
-            what = f"its columns are {format_names(rows.names)}; those of {first.path} are {format_names(first.names)}"
-        elif rows.separator != first.separator:
-            what = f"its separator is not that of {first.path}"
+    elif layouts[0] != layouts[1]:
+        what = f"its columns, separator, encoding or line ends are not those of {first.path}"
     if what:
         raise InputError(
             what, where=rows.path, hint="write the rows of each file to a file of its own"

@@ -60,13 +60,7 @@ def read_text(path: str, hint: str = "check the path") -> str:
         raise InputError(f"cannot be read: {reason_of(error)}", where=path, hint=hint) from None
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:  # a program or an image, or text in another encoding
-        from nbtext.documents.recognition import HEAD_BYTES, name_binary, recognize
-
-        head = data[:HEAD_BYTES]
-        kind = recognize(head) or (name_binary(head) if b"\0" in head else None)
-        if kind is not None:
-            raise kind.refuse(path) from None
+    except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
 

@@ -262,11 +262,6 @@ def unreadable(path: str, error: OSError | ValueError) -> InputError:
     return InputError(f"cannot be read: {reason_of(error)}", where=path or "''", hint=hint)
 
 
-def is_broken_link(path: str) -> bool:
-    """Return whether the path is a symbolic link to something that does not exist."""
-    return os.path.islink(path) and not os.path.exists(path)
-
-
 def similar_path(path: str) -> str | None:
     """Return the path of the entry with the most similar name in the same folder; None if no name
     is similar.
