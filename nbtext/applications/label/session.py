@@ -129,13 +129,10 @@ class Learner:
         n_labels = len(self.labels)
         if self._has_lists:
             return self.features, ModelSettings(model=AUTO), default_multilabel_fit(n_labels)
-        # of two labels, the complement of one is the other
-        name = "complement" if n_labels > 2 else "multinomial"
         features = replace(self.features, tf="binary")
-        selection = Selection(
-            Hyperparameters(SMOOTHING), Calibration(temperature=length_temperature(n_labels))
-        )
-        return features, ModelSettings(model=name, smoothing=SMOOTHING, prior="uniform"), selection
+        settings = ModelSettings(model="complement", smoothing=SMOOTHING, prior="uniform")
+        calibration = Calibration(temperature=length_temperature(n_labels))
+        return features, settings, Selection(Hyperparameters(SMOOTHING), calibration)
 
 
 class Session:

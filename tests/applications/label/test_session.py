@@ -10,7 +10,6 @@ import pytest
 from made_files import read_rows
 
 from nbtext.applications.label.pool import (
-    Answer,
     AnswerFile,
     Pool,
     PoolDocument,
@@ -83,24 +82,6 @@ def count(texts: dict[str, str]) -> CorpusCounts:
     return counter.finish()
 
 
-def test_the_model_of_a_session_follows_the_number_of_labels() -> None:
-    """Complement of three labels; of two, of which the complement of one is the other,
-    multinomial.
-    """
-    learner = Learner(FEATURES, None, has_lists=False)
-    for name, model in (
-        ("g1", None),
-        ("b1", "multinomial"),
-        ("s1", "complement"),
-        ("s2", "complement"),
-    ):
-        document = next(each for each in pool_of(TEXTS).documents if each.id == name)
-        learner.add([Answer(document, (LABELS[name[0]],), b"")])
-        fitted = learner.fit()
-        if model is not None:
-            assert fitted is not None and fitted.model_settings.model == model
-
-
 def test_a_session(session: Session, path: Path) -> None:
     """All documents are shown once, and each answer is in the file before the next one; it trains a
     model.
@@ -113,6 +94,8 @@ def test_a_session(session: Session, path: Path) -> None:
         assert [line["id"] for line in read_rows(path)] == shown
     assert sorted(shown) == sorted(TEXTS)
     assert session.n_left == 0
+    fitted = session.learner.fit()
+    assert fitted is not None and fitted.model_settings.model == "complement"
     assert read_rows(path)[0] == {
         "id": shown[0],
         "text": TEXTS[shown[0]],
