@@ -89,20 +89,20 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 251_129
+MAX_CORE_TOKENS = 250_961
 MAX_APPLICATION_TOKENS = {
     "compare": 4_962,
     "diff": 1_441,
     "export": 4_912,
     "label": 6_510,
     "prevalence": 5_414,
-    "review": 9_494,
+    "review": 9_491,
     "sample": 1_132,
     "serve": 9_253,
     "unlabeled": 3_655,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 450_386
+MAX_TEST_TOKENS = 450_367
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

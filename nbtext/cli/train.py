@@ -249,7 +249,7 @@ def _fit(given: Train) -> TrainedModel:
             model_settings,
             jobs=jobs,
             on_batch=look_at,
-            executor=workers,
+            executor=workers.count if workers else None,
             is_saved=True,
             spill=spill,
         )

@@ -69,7 +69,8 @@ NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 @frozen
 class Workers:
-    """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
+    """Executes work on the workers of a Dask cluster; `count` is an Executor of
+    nbtext.model.training.
 
     client  A connection to the scheduler.
     """
@@ -80,7 +81,7 @@ class Workers:
         self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
     ) -> CorpusCounts:
         """Return the counts of all documents of a source; see
-        nbtext.model.source_counting.Executor.
+        nbtext.model.source_counting.count_blocks.
         """
         if has_own_pattern(task.settings):
             hint = "leave out --token-pattern or --cluster"

@@ -26,7 +26,7 @@ from nbtext.documents.source import begin_at_line, count_lines, open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import CountingTask, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, count_in_threads
 from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
 from nbtext.records import dataclass, frozen
@@ -99,18 +99,17 @@ def count_shard(
 ) -> Report:
     """Return the counts of a shard."""
     report = Report()
-    counting = ThreadExecutor(1)
     with report_problems(report):
         _check_versions(token_versions)
         try:
-            report.result = counting.count(open_shard(shard, input_settings), task, report.add)
+            report.result = count_in_threads(open_shard(shard, input_settings), task, 1, report.add)
         except InputError:
             if shard.byte_range is None:
                 raise
             report = Report()  # read again, with the line numbers of the whole file
             with report_problems(report):
                 whole = open_shard(begin_at_line(shard, None), input_settings)
-                report.result = counting.count(whole, task, report.add)
+                report.result = count_in_threads(whole, task, 1, report.add)
     return report
 
 

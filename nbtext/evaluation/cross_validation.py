@@ -36,7 +36,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import (
     CountingTask,
     OnBatch,
-    ThreadExecutor,
+    count_blocks,
     read_batches,
     source_features,
 )
@@ -194,7 +194,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
                 block.map(partial(places.mark, number)) for number, block in enumerate(blocks)
             )
         checked = (block.map(_check_folds) for block in blocks)
-        return ThreadExecutor(jobs).count_blocks(checked, CountingTask(each, None), on_batch)
+        return count_blocks(checked, CountingTask(each, None), jobs, on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -282,9 +282,8 @@ def cross_validate_search(
             training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
 
             def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
-                return ThreadExecutor(jobs).count_blocks(
-                    map(Batch.block, batches), CountingTask(features, None), None
-                )
+                task = CountingTask(features, None)
+                return count_blocks(map(Batch.block, batches), task, jobs)
 
             predictor = Predictor(search(count).fitted)
             rows = np.flatnonzero(is_held_out).tolist()

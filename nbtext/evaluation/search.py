@@ -43,7 +43,7 @@ from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_fi
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, OnBatch, count_in_threads
 from nbtext.model.training import sample_size
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
@@ -453,7 +453,7 @@ def search_source(
 
     def count(features: FeatureSettings) -> CorpusCounts:
         task = CountingTask(features, None)
-        return ThreadExecutor(jobs).count(source, task, next(first, None))
+        return count_in_threads(source, task, jobs, next(first, None))
 
     found = search_model(candidates, count, jobs=jobs)
     fitted = replace(found.model.fitted, input=source.model_input)

@@ -29,7 +29,7 @@ from nbtext.model.growth import calibrate
 from nbtext.model.source_counting import (
     CountingTask,
     OnBatch,
-    ThreadExecutor,
+    count_in_threads,
     source_features,
 )
 from nbtext.parallel import parallel_calls
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 KEYWORD_MODEL = "multinomial"
 SMOOTHING = 0.1
+NOT_ALLOWED = ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight")
 NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
 MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
 # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
@@ -63,17 +64,9 @@ def extend_ngrams(
         "hash_bits": features.hash_bits,
         "separate_fields": features.fields,
         "view": features.view,
+        "weighting": not features.is_counting,
     }
-    for name, value in wrong.items():
-        if value:
-            raise SettingsError(
-                "cannot be combined with --keywords", where=name, hint="leave out this option"
-            )
-    if not features.is_counting:
-        hint = "leave out --weighting, --idf and --norm"
-        raise SettingsError(
-            "cannot be combined with --keywords, which need counts", where="weighting", hint=hint
-        )
+    _refuse([name for name, is_given in wrong.items() if is_given])
     sizes = [len(_read(word, features)) for words in keywords.values() for word in words]
     shortest = min(sizes)
     longest = max(sizes)
@@ -93,6 +86,13 @@ def extend_ngrams(
                 what = f"the keyword {other!r} of {owner!r} and {word!r} of {label!r} are read as the same feature"
                 raise InputError(what, where="--keywords", hint="keep it for one of the labels")
     return features
+
+
+def _refuse(names: list[str]) -> None:
+    """Raise SettingsError if there are settings, by name, that keywords do not allow."""
+    for name in names:
+        what = "cannot be combined with --keywords"
+        raise SettingsError(what, where=name, hint="leave out this option")
 
 
 def _read(word: str, features: FeatureSettings) -> list[str]:
@@ -188,9 +188,8 @@ def count_unlabeled(
     raises  InputError: a document cannot be read, or there is none
     """
     features = source_features(source, features)
-    counts = ThreadExecutor(jobs).count(
-        source, CountingTask(features, None, is_labeled=False), on_batch
-    )
+    task = CountingTask(features, None, is_labeled=False)
+    counts = count_in_threads(source, task, jobs, on_batch)
     if not counts.statistics.n_documents:
         raise InputError("the source has no documents to train on", where="--unlabeled")
     return counts
@@ -251,30 +250,16 @@ def train_with_keywords(
             f"{model_settings.model} cannot be trained by keywords", where="model", hint=hint
         )
     default = ModelSettings()
-    for name in (
-        "optimize",
-        "min_recall",
-        "min_precision",
-        "keep_sample",
-        "class_weight",
-    ):
-        if getattr(model_settings, name) != getattr(default, name):
-            raise SettingsError(
-                "cannot be combined with --keywords", where=name, hint="leave out this option"
-            )
-    if model_settings.smoothing == 0:
-        raise SettingsError(
-            "0 cannot be combined with --keywords", where="smoothing", hint="leave out --smoothing"
-        )
+    wrong = [
+        name for name in NOT_ALLOWED if getattr(model_settings, name) != getattr(default, name)
+    ]
+    _refuse(wrong + ["smoothing"] * (model_settings.smoothing == 0))
     if model_settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
     smoothing = model_settings.smoothing or SMOOTHING
     prior = model_settings.prior or "uniform"
     model_settings = replace(model_settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
-    if unlabeled.vocabulary is None:
-        raise SettingsError(
-            "cannot be combined with --keywords", where="hash_bits", hint="leave out this option"
-        )
+    assert unlabeled.vocabulary is not None  # see `extend_ngrams`
     found = find_columns(keywords, features, unlabeled.vocabulary)
     learner = _Learner(
         unlabeled.sample,

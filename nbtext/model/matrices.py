@@ -23,8 +23,8 @@ from nbtext.model.fitting import select_features
 from nbtext.model.source_counting import (
     CountingTask,
     OnBatch,
-    ThreadExecutor,
     check_fields,
+    count_blocks,
     label_numbered,
     source_features,
 )
@@ -140,9 +140,8 @@ def vectorize_source(
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)
-    counts = ThreadExecutor(jobs if source.first_matrix() is None else 1).count_blocks(
-        blocks, task, on_batch
-    )
+    jobs = jobs if source.first_matrix() is None else 1
+    counts = count_blocks(blocks, task, jobs, on_batch)
     if not counts.statistics.n_documents:
         raise InputError(
             "no documents to train on" if like is None else "no documents to vectorize"
@@ -194,6 +193,6 @@ def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedMod
     features = matrix.features
     check_hashing(features, model_settings)
     task = CountingTask(features, sample_size(features, model_settings))
-    counts = ThreadExecutor(1).count_blocks(matrix.blocks(), task)
+    counts = count_blocks(matrix.blocks(), task, 1)
     model = train_on_counts(counts, features, model_settings)
     return replace(model, fitted=replace(model.fitted, input=matrix.input))

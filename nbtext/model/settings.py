@@ -115,14 +115,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _parse_threshold(text: str) -> tuple[str, float] | float | str:
-    """Return the threshold of a label, or of all labels, or `auto`."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        return parse_label_share(text)
+def _parse_threshold(text: str) -> tuple[str, float]:
+    """Return the threshold of a label, or of all labels, whose name is ""."""
+    number = _number(text)
+    return parse_label_share(text) if number is None else ("", number)
 
 
 @frozen(kw_only=True)
@@ -133,8 +129,8 @@ class DecisionSettings(Settings):
     min_known        the model abstains if a smaller share of a document's tokens is known
     coverage         probability that a prediction set holds the true label; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
-    threshold        minimum probabilities at which labels are predicted: of one label, as a pair,
-                     or of all labels, as a number, or "auto" for those of the model
+    threshold        labels and minimum probabilities at which they are predicted; "" stands for all
+                     labels of a multi-label model
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
     at_least_one     whether a multi-label model predicts the most probable one if none reaches its
@@ -170,14 +166,14 @@ class DecisionSettings(Settings):
         file="input",
         parse=read_costs,
     )
-    threshold: tuple[tuple[str, float] | float | str, ...] = setting(
+    threshold: tuple[tuple[str, float], ...] = setting(
         (),
         "Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
         "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A multi-label "
         "model predicts every label that reaches its threshold; there, P alone is the threshold of all labels, and "
-        "`auto`, the default, stands for the thresholds of the model.",
+        "the default is the thresholds of the model.",
         parse=_parse_threshold,
-        metavar="[LABEL=]P|auto",
+        metavar="[LABEL=]P",
         is_repeated=True,
     )
     at_least_one: bool = setting(
@@ -199,23 +195,14 @@ class DecisionSettings(Settings):
     )
 
     def check_values(self) -> None:
-        pairs = [each for each in self.threshold if isinstance(each, tuple)]
-        for name, minimum in (
-            *pairs,
-            *(("", each) for each in self.threshold if isinstance(each, int | float)),
-        ):
+        for name, minimum in self.threshold:
             if not 0 <= minimum <= 1:
-                shown = f"{name}={minimum:g}" if name else f"{minimum:g}"
+                shown = f"{name}={minimum:g}".removeprefix("=")
                 hint = "give a number from 0 to 1"
                 raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
-        if len(dict(pairs)) < len(pairs):
+        if len(dict(self.threshold)) < len(self.threshold):
             raise SettingsError(
                 "a label has two thresholds", where="threshold", hint="keep one of them"
-            )
-        if len(self.threshold) - len(pairs) > 1:
-            hint = "give one P or `auto`; LABEL=P may be repeated"
-            raise SettingsError(
-                "the threshold of all labels is given twice", where="threshold", hint=hint
             )
         if self.label_thresholds and self.coverage is not None:
             what = "cannot be combined with --coverage, because both decide on the label"
@@ -229,17 +216,12 @@ class DecisionSettings(Settings):
     @property
     def label_thresholds(self) -> dict[str, float]:
         """The thresholds of single labels."""
-        return dict(each for each in self.threshold if isinstance(each, tuple))
+        return {label: minimum for label, minimum in self.threshold if label}
 
     @property
     def common_threshold(self) -> float | None:
         """The threshold of all other labels of a multi-label model; None: its own."""
-        return next((each for each in self.threshold if isinstance(each, int | float)), None)
-
-    @property
-    def has_common_threshold(self) -> bool:
-        """Whether a threshold of all labels, or `auto`, was given."""
-        return not all(isinstance(each, tuple) for each in self.threshold)
+        return dict(self.threshold).get("")
 
     @property
     def replaces_label(self) -> bool:
@@ -256,7 +238,7 @@ class DecisionSettings(Settings):
         """
         kind = "single-label" if is_exclusive else "multi-label"
         wrong = {
-            "threshold": is_exclusive and self.has_common_threshold,
+            "threshold": is_exclusive and self.common_threshold is not None,
             "at_least_one": is_exclusive and self.at_least_one,
             "min_probability": not is_exclusive and self.min_probability is not None,
             "cost": not is_exclusive and self.cost is not None,

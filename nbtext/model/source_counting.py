@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import already_counted
@@ -49,73 +49,62 @@ class CountingTask:
         )
 
 
-class Executor(Protocol):
-    """Counts a source in parts, and adds the parts' counts."""
-
-    def count(
-        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
-    ) -> CorpusCounts:
-        """Return the counts of all documents of a source; they do not depend on the parts.
-
-        on_batch  is called with each counted block and batch, one at a time
-        raises    InputError: a document cannot be read, or has no label
-        """
+def count_in_threads(
+    source: Source, task: CountingTask, jobs: int, on_batch: OnBatch | None = None
+) -> CorpusCounts:
+    """Return the counts of all documents of a source, counted in `jobs` threads; see
+    `count_blocks`.
+    """
+    jobs = jobs if source.first_matrix() is None else 1  # weights are counted together
+    return count_blocks(source.blocks(), task, jobs, on_batch)
 
 
-@frozen
-class ThreadExecutor:
-    """Counts in threads of this process; each takes the next block until none is left."""
+def count_blocks(
+    blocks: Iterator[Block], task: CountingTask, jobs: int, on_batch: OnBatch | None = None
+) -> CorpusCounts:
+    """Return the counts of all documents of some blocks; they do not depend on the threads, each of
+    which takes the next block until none is left.
 
-    jobs: int
+    A user's token pattern is matched in the main thread, where it can time out.
 
-    def count(
-        self, source: Source, task: CountingTask, on_batch: OnBatch | None = None
-    ) -> CorpusCounts:
-        """See Executor. A user's token pattern is matched in the main thread, where it can time
-        out.
-        """
-        jobs = self.jobs if source.first_matrix() is None else 1  # weights are counted together
-        return ThreadExecutor(jobs).count_blocks(source.blocks(), task, on_batch)
+    on_batch  is called with each counted block and batch, one at a time
+    raises    InputError: a document cannot be read, or has no label
+    """
+    blocks, is_single = peek_blocks(blocks)
+    jobs = 1 if is_single or has_own_pattern(task.settings) else jobs
+    bound = Bound(task.sample_size)
+    counters = [task.start(bound) for _ in range(jobs)]  # those that no thread uses
+    parts: list[CorpusCounts] = []
+    lock = threading.Lock()
 
-    def count_blocks(
-        self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None = None
-    ) -> CorpusCounts:
-        """Count blocks; see `count`."""
-        blocks, is_single = peek_blocks(blocks)
-        jobs = 1 if is_single or has_own_pattern(task.settings) else self.jobs
-        bound = Bound(task.sample_size)
-        counters = [task.start(bound) for _ in range(jobs)]  # those that no thread uses
-        parts: list[CorpusCounts] = []
-        lock = threading.Lock()
+    def count(block: Block) -> None:
+        batch = block.batch()
+        if not task.is_labeled:
+            batch.labels = [""] * len(batch)
+        corpus_counter = counters.pop()
+        try:
+            if corpus_counter.is_full(batch):
+                parts.append(corpus_counter.finish())
+                corpus_counter = task.start(bound)
+            corpus_counter.add(batch)
+        finally:
+            counters.append(corpus_counter)
+        with lock:
+            if on_batch is not None:
+                on_batch(block, batch)
+        if task.spill is not None:
+            task.spill.read(block.size)
 
-        def count(block: Block) -> None:
-            batch = block.batch()
-            if not task.is_labeled:
-                batch.labels = [""] * len(batch)
-            corpus_counter = counters.pop()
-            try:
-                if corpus_counter.is_full(batch):
-                    parts.append(corpus_counter.finish())
-                    corpus_counter = task.start(bound)
-                corpus_counter.add(batch)
-            finally:
-                counters.append(corpus_counter)
-            with lock:
-                if on_batch is not None:
-                    on_batch(block, batch)
-            if task.spill is not None:
-                task.spill.read(block.size)
-
-        for _ in parallel_map(count, blocks, jobs=jobs, is_large=lambda block: block.is_large):
-            pass
-        for part in parallel_map(CorpusCounter.finish, counters, jobs=jobs):
-            parts.append(part)
-            del part  # so that `add_counts` can free it
-            while len(parts) > 1:
-                parts.append(add_counts([parts.pop(), parts.pop()]))
-        if jobs > 1:
-            return_memory()
-        return parts.pop()
+    for _ in parallel_map(count, blocks, jobs=jobs, is_large=lambda block: block.is_large):
+        pass
+    for part in parallel_map(CorpusCounter.finish, counters, jobs=jobs):
+        parts.append(part)
+        del part  # so that `add_counts` can free it
+        while len(parts) > 1:
+            parts.append(add_counts([parts.pop(), parts.pop()]))
+    if jobs > 1:
+        return_memory()
+    return parts.pop()
 
 
 def count_source(
@@ -128,7 +117,7 @@ def count_source(
     has_several: bool = False,
     change: Callable[[Batch], Batch] | None = None,
 ) -> CorpusCounts:
-    """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
+    """Return the counts of all documents of a source, counted in `jobs` threads.
 
     has_several  whether documents may have several labels, or none
     change       is called with each batch, and returns what is counted
@@ -140,7 +129,7 @@ def count_source(
     if change is not None:
         blocks = (block.map(change) for block in blocks)
     jobs = jobs if source.first_matrix() is None else 1
-    return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), on_batch)
+    return count_blocks(blocks, CountingTask(settings, sample_size), jobs, on_batch)
 
 
 def source_features(source: Source, features: FeatureSettings) -> FeatureSettings:

@@ -19,9 +19,8 @@ from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
 from nbtext.model.source_counting import (
     CountingTask,
-    Executor,
     OnBatch,
-    ThreadExecutor,
+    count_in_threads,
     source_features,
 )
 
@@ -38,6 +37,8 @@ CHARACTER_VIEW = "char_wb:2,5"
 # messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
 # sentences 0.674, 0.926.
 SHORT = 40.0
+# counts a source
+Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 
@@ -84,7 +85,9 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         task = CountingTask(each, size, spill=spill if is_blocked else None)
-        return (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
+        if executor is not None:
+            return executor(source, task, on_batch)
+        return count_in_threads(source, task, jobs, on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()

@@ -48,7 +48,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import MAX_SHARD, open_shard, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
-from nbtext.model.source_counting import CountingTask, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, count_in_threads
 
 GIGABYTE = 1_000_000_000
 MEBIBYTE = 1 << 20
@@ -360,7 +360,7 @@ def of_shards(sources: list[str]) -> None:
     corpora = []
     begin = time.process_time()
     for shard in source.shards(MAX_SHARD)[:2]:
-        counts = ThreadExecutor(1).count(open_shard(shard, source.settings), counting)
+        counts = count_in_threads(open_shard(shard, source.settings), counting, 1)
         size = len(pickle.dumps((counts.vocabulary, counts.statistics)))
         sampled = len(pickle.dumps(counts.sample))
         taken = time.process_time() - begin

@@ -27,7 +27,7 @@ VALUES = {  # of options, by what stands for a value in the help
     "GLOB": "*.bak",
     "LABEL": "a",
     "LABEL=P": "a=0.9",
-    "[LABEL=]P|auto": "a=0.5",
+    "[LABEL=]P": "a=0.5",
     "NAME,…": "label",
     "N,N…": "50,100",
     "N,N": "1,2",

@@ -214,10 +214,9 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --top-k 1001 => --top-k: 1001 is not a valid value; give a number from 1 to 1,000
 2 predict texts.tsv -m several.joblib --min-probability 0.5 =>
     --min-probability: cannot be used with a multi-label model
-2 predict texts.tsv -m several.joblib --threshold 0.5 --threshold auto => the threshold of all labels is given twice
+2 predict texts.tsv -m several.joblib --threshold 0.5 --threshold 0.6 => a label has two thresholds
 2 predict texts.tsv -m several.joblib --threshold foot=0.5 => the model has no label 'foot'
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
-2 predict texts.tsv -m letters.joblib --threshold auto => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster
 2 predict texts.tsv -m letters.joblib --adapt-prior --coverage 0.9 => --coverage

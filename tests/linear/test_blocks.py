@@ -211,13 +211,13 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
         source = open_source(
             [corpus(Path(folder) / "documents.txt", n=20, seed=seed)], InputSettings()
         )
-        from nbtext.model.source_counting import CountingTask, ThreadExecutor
+        from nbtext.model.source_counting import CountingTask, count_in_threads
 
-        expected = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None)).sample
+        expected = count_in_threads(source, CountingTask(FeatureSettings(), None), 2).sample
         for name, limit in (("MAX_ENTRIES", 0), ("RUN_ENTRIES", run), ("BLOCK_ENTRIES", block)):
             patch.setattr(stored_documents, name, limit)
         spill = Spill(folder)
-        counts = ThreadExecutor(2).count(source, CountingTask(FeatureSettings(), None, spill=spill))
+        counts = count_in_threads(source, CountingTask(FeatureSettings(), None, spill=spill), 2)
         assert counts.stored is not None
         found = counts.stored.blocks()
         documents = stored_documents.concatenate(

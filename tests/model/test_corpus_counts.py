@@ -18,7 +18,7 @@ from nbtext.documents.source import open_shard, open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
-from nbtext.model.source_counting import CountingTask, ThreadExecutor
+from nbtext.model.source_counting import CountingTask, count_in_threads
 
 PLAIN = FeatureSettings()
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(
@@ -203,9 +203,9 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     source = open_source([str(tmp_path / "x.jsonl")], InputSettings())
     task = CountingTask(PLAIN, 30)
     parts = [
-        ThreadExecutor(1).count(open_shard(shard, source.settings), task)
+        count_in_threads(open_shard(shard, source.settings), task, 1)
         for shard in source.shards(n_bytes)
     ]
     while len(parts) > 1:
         parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]
-    assert_equal(parts[0], ThreadExecutor(2).count(source, task))
+    assert_equal(parts[0], count_in_threads(source, task, 2))

@@ -114,9 +114,11 @@ def test_labels_are_predicted(tmp_path: Path) -> None:
         assert ((predictions.probabilities >= 0) & (predictions.probabilities <= 1)).all()
     sets = Predictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).label_sets
     assert sets is not None and "fruit" in sets[0] and "car" in sets[1]
-    all_of_them = Predictor(model.fitted).predict_batch(batch, DecisionSettings(threshold=(0.0,)))
+    all_of_them = Predictor(model.fitted).predict_batch(
+        batch, DecisionSettings(threshold=(("", 0.0),))
+    )
     assert [len(labels) for labels in all_of_them.labels] == [4, 4, 4]
-    some = DecisionSettings(threshold=(1.0,), at_least_one=True)
+    some = DecisionSettings(threshold=(("", 1.0),), at_least_one=True)
     assert [
         len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels
     ] == [1, 1, 1]
@@ -131,7 +133,7 @@ def test_unreadable_documents_and_those_of_unknown_words_have_no_labels() -> Non
     """The latter if --min-known asks for it."""
     predictor = Predictor(train(FRUIT).fitted)
     batch = Batch(["1", "2"], (["", ""],), [None] * 2, problems={1: InputError("is missing")})
-    decisions = DecisionSettings(threshold=(0.0,), at_least_one=True, min_known=0.1)
+    decisions = DecisionSettings(threshold=(("", 0.0),), at_least_one=True, min_known=0.1)
     found = predictor.predict_batch(batch, decisions)
     assert found.labels == [(), ()]
     assert found.reasons == [

@@ -26,7 +26,7 @@ from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, source_features
+from nbtext.model.source_counting import CountingTask, OnBatch, count_blocks, source_features
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ReviewReader:
 
     def __init__(self, features: FeatureSettings, jobs: int = 1) -> None:
         self.features = features
-        self._executor = ThreadExecutor(jobs)
+        self._jobs = jobs
         self._documents: dict[int, ReviewedDocument] = {}  # by their numbers
         self._parts: list[CorpusCounts] = []
 
@@ -106,7 +106,7 @@ class ReviewReader:
             block.map(partial(self._describe, number))
             for number, block in enumerate(source.blocks(), first)
         )
-        self._parts.append(self._executor.count_blocks(blocks, task, on_batch))
+        self._parts.append(count_blocks(blocks, task, self._jobs, on_batch))
 
     def _describe(self, block: int, batch: Batch) -> Batch:
         """Describe the documents of a block; return them without labels, in groups of one. One that
