@@ -119,9 +119,8 @@ class PosteriorSums:
         shares = self.solve(known)
         if drift is not None and drift.share > MAX_DRIFT:  # their effect is not known
             return ShareEstimate(shares, np.zeros(self.n_classes), np.ones(self.n_classes))
-        moves = _random_misfit(self.total / self.n_documents - known.means.T @ shares)
-        if drift is not None:
-            moves += drift.draw(np.random.default_rng(1), RESAMPLES)
+        misfit = self.total / self.n_documents - known.means.T @ shares
+        moves = 0.0 if drift is None else drift.draw(np.random.default_rng(1), RESAMPLES)
         classes = iter(self.rng.integers(self.n_classes, size=RESAMPLES).tolist())
 
         def draw() -> tuple[Floats, Floats]:
@@ -132,29 +131,33 @@ class PosteriorSums:
             mean = np.maximum(mean, 0.0)
             return solve_on_simplex(means.T, mean / mean.sum())
 
-        return widen(self.n_documents, ShareEstimate(shares, *self._resample(moves, draw, solve)))
+        return self._resample(shares, misfit, draw, solve, moves)
 
     def _resample(
         self,
-        moves: Floats,
+        shares: Floats,
+        misfit: Floats,
         draw: Callable[[], tuple[Floats, Floats]],
         solve: Callable[[Floats, Floats], Floats],
-    ) -> tuple[Floats, Floats]:
-        """Return the bounds of the intervals of the shares of resampled documents.
+        moves: Floats | float = 0.0,
+    ) -> ShareEstimate:
+        """Return the shares with the intervals of those of resampled documents.
 
-        moves  (RESAMPLES, n_classes), what is added to each mean posterior
-        draw   returns random means, and the posterior of one more document
-        solve  returns the shares by random means and a mean posterior
+        misfit  (n_classes,), what the shares do not explain of the mean posterior
+        draw    returns random means, and the posterior of one more document
+        solve   returns the shares by random means and a mean posterior
+        moves   (RESAMPLES, n_classes), what else is added to each mean posterior
         """
         found = np.empty_like(self.resampled)
         added = self.rng.standard_exponential(RESAMPLES)
+        moves = moves + np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
         for i, weight in enumerate(added.tolist()):
             means, document = draw()
             mean = (self.resampled[i] + weight * document) / (self.weights[i] + weight)
             found[i] = solve(means, mean + moves[i])
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
-        return low, high
+        return widen(self.n_documents, ShareEstimate(shares, low, high))
 
     def estimate_labels(self, known: LabelPosteriors) -> ShareEstimate:
         """Return the shares among the documents of these sums, one at least, with intervals of
@@ -169,7 +172,7 @@ class PosteriorSums:
         shares = np.where(is_known, _solve_for_label(known.means, mean, mean), mean)
         without, with_label = known.means.T
         explained = without + shares * (with_label - without)
-        moves = _random_misfit(np.where(is_known, mean - explained, 0.0))
+        misfit = np.where(is_known, mean - explained, 0.0)
 
         def draw() -> tuple[Floats, Floats]:
             means = resample_label_means(known, self.rng)
@@ -178,15 +181,8 @@ class PosteriorSums:
         def solve(means: Floats, mean: Floats) -> Floats:
             return _solve_for_label(means, mean, self.rng.random(len(mean)))
 
-        low, high = self._resample(moves, draw, solve)
-        low = np.where(is_known, low, 0.0)
-        high = np.where(is_known, high, 1.0)
-        return widen(self.n_documents, ShareEstimate(shares, low, high))
-
-
-def _random_misfit(misfit: Floats) -> Floats:
-    """Return random deviations of the size of a misfit, (RESAMPLES, n_classes)."""
-    return np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
+        _, low, high = self._resample(shares, misfit, draw, solve)
+        return ShareEstimate(shares, np.where(is_known, low, 0.0), np.where(is_known, high, 1.0))
 
 
 def widen(n_documents: int, estimate: ShareEstimate) -> ShareEstimate:
