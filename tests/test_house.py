@@ -95,11 +95,11 @@ MAX_APPLICATION_TOKENS = {
     "diff": 1_441,
     "export": 4_912,
     "label": 6_510,
-    "prevalence": 5_414,
+    "prevalence": 5_402,
     "review": 9_491,
     "sample": 1_132,
     "serve": 9_253,
-    "unlabeled": 3_655,
+    "unlabeled": 3_629,
 }
 MAX_CYTHON_TOKENS = 36_085
 MAX_TEST_TOKENS = 450_367

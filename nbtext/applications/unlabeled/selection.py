@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -111,7 +110,7 @@ class _Learner:
     n_unlabeled   number of unlabeled documents
     is_hapax      (2, n_selected), whether only one labeled document, and only one of all documents,
                   has the feature
-    lengths       (n_sampled,), tokens of each labeled document of the sample
+    held_out      documents of the sample, and what judges candidates by them
     """
 
     def __init__(
@@ -171,9 +170,18 @@ class _Learner:
         is_binary = model_settings.event_model.is_binary or features.tf == "binary"
         self.weighting = Weighting("binary" if is_binary else "count")
         self.vocabulary = selected.vocabulary
-        self.lengths = selected.sample.lengths
         self.statistics, self.sample = selected.weigh(self.weighting)
         self.unlabeled = others.binarize() if is_binary else others
+        # fewer documents if there are very many labels
+        judged = np.arange(min(len(self.sample), max(1, MAX_SCORES // n_labels)))
+        self.held_out = HeldOut(
+            self.statistics,
+            self.sample.take(judged),
+            selected.sample.lengths[judged],
+            self.is_hapax[1],
+            replace(model_settings, calibrate=True),
+            jobs,
+        )
 
     def fit(self, smoothing_alone: float) -> FittedModel | None:
         """Return the model of the best candidate; None if no candidate is better than the labeled
@@ -182,7 +190,7 @@ class _Learner:
         smoothing_alone  the smoothing of the model of the labeled documents alone
         """
         # features of the labeled documents
-        whole = self._held_out
+        whole = self.held_out
         own = self.statistics.used_features
         sample = whole.sample.restrict(own, self.statistics.n_features)
         is_hapax = self.is_hapax[0][own]
@@ -242,7 +250,7 @@ class _Learner:
             )
             smoothing, _ = search_smoothing(ScoredCorpus.of(left_out))
         best = min(
-            self._compare(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)),
+            self._compare(self.held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)),
             key=loss,
         )
         if settings.smoothing is not None:
@@ -253,7 +261,7 @@ class _Learner:
             if 10.0**exponent < smoothing
         ]
         others = self._compare(
-            self._held_out, *(self._em(each, best.candidate.weight) for each in lower)
+            self.held_out, *(self._em(each, best.candidate.weight) for each in lower)
         )
         return min([best, *others], key=loss)
 
@@ -273,16 +281,3 @@ class _Learner:
                     f"{selection.estimate.accuracy:.4f}, log-loss {selection.estimate.log_loss:.4f}"
                 )
         return trials
-
-    @cached_property
-    def _held_out(self) -> HeldOut:
-        """The labeled documents that are held out; fewer of them if there are very many labels."""
-        maximum = np.arange(min(len(self.sample), max(1, MAX_SCORES // self.statistics.n_classes)))
-        return HeldOut(
-            self.statistics,
-            self.sample.take(maximum),
-            self.lengths[maximum],
-            self.is_hapax[1],
-            replace(self.model_settings, calibrate=True),
-            self.jobs,
-        )
