@@ -229,8 +229,8 @@ def evaluate(given: Evaluate) -> None:
             diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate
         )
         write_page(given.report, page)
-    if failure is None and held_out is not None and given.held_out is not None:
-        table = replace(given.result, output=given.held_out)
+    if failure is None and held_out is not None:
+        table = replace(given.result, output=given.held_out or "")
         running.write_result(held_out.result(), table, "csv")
     if failure is None or given.result.output in STANDARD_OUTPUT:
         running.write_result(result, given.result, chosen)

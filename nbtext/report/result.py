@@ -124,8 +124,8 @@ def _markdown(parts: Iterable[RenderableType]) -> str:
             rows = zip(*(map(_one_line, column.cells) for column in part.columns), strict=True)
             head = _format_head([str(column.header) for column in part.columns], "markdown")
             found.append(head + format_rows(rows, "markdown"))
-        else:
-            found.append(markdown_field(_one_line(part)) + "\n")
+        elif line := _one_line(part):
+            found.append(markdown_field(line) + "\n")
     return "\n".join(found)
 
 

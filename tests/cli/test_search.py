@@ -89,9 +89,7 @@ def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
         ["forget", source, "-m", "m"],
         ["merge", "m", "m"],
     ):
-        nbtext(*command, "-o", "n").refused(
-            1, "stacked models, which are not fitted to sums of counts"
-        )
+        nbtext(*command, "-o", "n").refused(1, "models, which are not fitted to sums of counts")
     shown = nbtext("inspect m --to json").json
     assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
 
