@@ -26,7 +26,7 @@ HEAD = """\
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
+typedef struct { uint32_t first, last; } Range;  /* of code points, both within; or a letter and its lower case */
 enum { WORD, CHAR, CHAR_WB };
 enum { NONE, L1, L2 };
 typedef struct { int analyzer, has_marks, shortest, longest, norm, first, n_features; } View;
@@ -63,9 +63,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     # a nested conditional: the weight of view 0, of view 1, and so on
     weigh = "0"
     for place, (view, _) in reversed(list(enumerate(views))):
-        weight = exporter.format_weight(
-            view.weighting, log="log", maximum="fmax", count="(count)", length="(length)"
-        )
+        weight = exporter.format_weight(view.weighting, log="log", maximum="fmax")
         weigh = f"(view) == {place} ? {weight} : {weigh}"
     constants = {
         "LOWERCASE": int(settings.lowercase),
@@ -89,12 +87,12 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, each in texts.items():
-        yield _format_table("char *const", f"{name}[]", map(_quote, each))
+        yield _format_table("char *const", name, map(_quote, each))
     for name, each in numbers.items():
         if not isinstance(each, float):
             values = [] if each is None else each.tolist()
-            yield _format_table(kinds.get(name, "double"), f"{name}[]", map(repr, values))
-    yield _format_table("View", "views[]", _list_views(views))
+            yield _format_table(kinds.get(name, "double"), name, map(repr, values))
+    yield _format_table("View", "views", _list_views(views))
     yield _unicode_tables()
     yield files(__package__).joinpath("classify.c").read_bytes()
 
@@ -119,7 +117,9 @@ def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:
     padded = items or ["0"]
     starts = range(0, len(padded), VALUES_PER_LINE)
     lines = ",\n".join(", ".join(padded[start : start + VALUES_PER_LINE]) for start in starts)
-    table = f"#define N_{name.partition('[')[0].upper()} {len(items)}\nstatic const {kind} {name} = {{\n{lines}\n}};\n"
+    table = (
+        f"#define N_{name.upper()} {len(items)}\nstatic const {kind} {name}[] = {{\n{lines}\n}};\n"
+    )
     return table.encode("ascii")
 
 
@@ -161,12 +161,12 @@ def _unicode_tables() -> bytes:
         "cased": (FINAL_SIGMA, cased),
         "case_ignorable": (FINAL_SIGMA, ignorable),
     }
-    tables = [_format_table("uint32_t", "lower_case[][2]", pairs)]
+    tables = [_format_table("Range", "lower_case", pairs)]
     for name, (pattern, text) in ranges.items():
         runs = (
             f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text)
         )
-        tables.append(_format_table("Range", f"{name}[]", runs))
+        tables.append(_format_table("Range", name, runs))
     return b"".join(tables)
 
 

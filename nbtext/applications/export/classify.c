@@ -48,8 +48,8 @@ static int compare_points(const void *a, const void *b) {
 }
 
 static uint32_t to_lower(uint32_t point) {
-    const uint32_t *pair = bsearch(&point, lower_case, N_LOWER_CASE, sizeof lower_case[0], compare_points);
-    return pair ? pair[1] : point;
+    const Range *pair = bsearch(&point, lower_case, N_LOWER_CASE, sizeof lower_case[0], compare_points);
+    return pair ? pair->last : point;
 }
 
 /* Whether the sigma at i is final: a cased letter precedes it and none follows; case-ignorable characters are skipped. */

@@ -94,11 +94,9 @@ def named_views(model: FittedModel) -> Iterator[tuple[View, Vocabulary]]:
         yield view, view.vocabulary
 
 
-def format_weight(weighting: Weighting, *, log: str, maximum: str, **names: str) -> str:
-    """Return the source code of a weight, without idf and norm; `names` are those of `count` and
-    `length`.
-    """
-    variables = {"count": "count", "length": "length", **names}
+def format_weight(weighting: Weighting, *, log: str, maximum: str) -> str:
+    """Return the source code of a weight, without idf and norm, from `count` and `length`."""
+    variables = {"count": "(count)", "length": "(length)"}  # which may be arguments of a macro
     return format_formula(weighting.term_frequency.formula, variables, log=log, maximum=maximum)
 
 

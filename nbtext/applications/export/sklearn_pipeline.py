@@ -40,7 +40,6 @@ VECTORIZERS = (
     ["CountVectorizer", "TfidfTransformer"],
 )
 MIN_SMOOTHING = 1e-10  # scikit-learn may raise a smaller one to this
-SKLEARN_TF = ("count", "binary", "log")
 
 
 def from_sklearn(pipeline: Any) -> TrainedModel:
@@ -77,7 +76,7 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     models = {record.sklearn: name for name, record in EVENT_MODELS.items() if record.sklearn}
     _require(kinds[:-1] in VECTORIZERS and kinds[-1] in models, ", ".join(kinds) or "no steps")
     vectorizer, estimator = steps[0], steps[-1]
-    transformer = steps[1] if len(steps) == 3 else getattr(vectorizer, "_tfidf", None)
+    transformer: Any = steps[1] if len(steps) == 3 else getattr(vectorizer, "_tfidf", None)
     _require(hasattr(estimator, "feature_count_"), f"a {kinds[-1]} that is not fitted")
     features = _read_feature_settings(vectorizer, transformer)
     columns = np.argsort(vectorizer.get_feature_names_out())
@@ -110,7 +109,7 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
         counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary
     )
     idf = None
-    if features.idf != "none" and transformer is not None:
+    if features.idf != "none":
         idf = np.asarray(transformer.idf_, dtype=np.float64)[columns]
     weighting = None if is_binary else Weighting(features.tf, features.norm, idf)
     corpus = CorpusCounts(
@@ -138,20 +137,18 @@ def _require(is_supported: bool, feature: str) -> None:
 
 def _read_feature_settings(vectorizer: Any, transformer: Any) -> FeatureSettings:
     """Return the settings of features and weighting, with the fixed vocabulary of the pipeline."""
-    for name in ("preprocessor", "tokenizer"):
-        _require(getattr(vectorizer, name) is None, f"a {name}")
-    for name in ("analyzer", "strip_accents"):
+    for name in ("preprocessor", "tokenizer", "analyzer", "strip_accents"):
         _require(not callable(getattr(vectorizer, name)), f"a function for {name}")
     _require(vectorizer.input == "content", f"input={vectorizer.input!r}")
     is_word = vectorizer.analyzer == "word"
     pattern = (
         vectorizer.token_pattern if is_word and vectorizer.token_pattern != TOKEN_PATTERN else None
     )
-    idf = transformer is not None and transformer.use_idf
+    idf = getattr(transformer, "use_idf", False)
     _require(not idf or transformer.smooth_idf, "an idf that is not smooth")
-    tf = "binary" if vectorizer.binary else "count"
-    if transformer is not None and transformer.sublinear_tf and not vectorizer.binary:
-        tf = "log"
+    tf = "log" if getattr(transformer, "sublinear_tf", False) else "count"
+    if vectorizer.binary:
+        tf = "binary"
     return FeatureSettings(
         analyzer=vectorizer.analyzer,
         ngrams=tuple(vectorizer.ngram_range),
@@ -162,7 +159,7 @@ def _read_feature_settings(vectorizer: Any, transformer: Any) -> FeatureSettings
         vocabulary=tuple(sorted(vectorizer.get_feature_names_out().tolist())),
         tf=tf,
         idf="smooth" if idf else "none",
-        norm="none" if transformer is None or transformer.norm is None else transformer.norm,
+        norm=getattr(transformer, "norm", None) or "none",
     )
 
 
@@ -240,10 +237,11 @@ def check_pipeline(model: FittedModel) -> None:
     model.check_takes_texts()
     check_dense(model)
     check_settings(model.feature_settings, TRANSLATED)
+    tf = model.weighting.tf
     is_moved = model.calibration.decision_offsets is not None
     reasons = {
         "LogisticRegression needs two labels": len(model.labels) == 1,
-        f"TfidfVectorizer has no tf {model.weighting.tf}": model.weighting.tf not in SKLEARN_TF,
+        f"TfidfVectorizer has no tf {tf}": tf not in ("count", "binary", "log"),
         "optimize or targets moved its decisions": is_moved,
     }
     for reason, is_true in reasons.items():

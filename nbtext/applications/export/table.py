@@ -8,6 +8,8 @@ from nbtext.applications.export.exporter import Exporter, check_dense, named_fea
 from nbtext.model.fitted_model import FittedModel
 from nbtext.report.result import format_rows
 
+ROWS = 4096  # written at once
+
 
 def table(model: FittedModel) -> Iterator[bytes]:
     """Yield CSV with the columns `kind`, `feature`, `idf`, and one for each label.
@@ -19,14 +21,19 @@ def table(model: FittedModel) -> Iterator[bytes]:
     """
     features = named_features(model)
     idf = model.weighting.list_idf(len(features)).tolist()
-    yield _line("kind", "feature", "idf", *model.labels)
-    yield _line("bias", "", 1.0, *model.scorer.bias.tolist())
-    for term, factor, own in zip(features.terms, idf, model.scorer.weights().T, strict=True):
-        yield _line("weight", term, factor, *own.tolist())
+    yield _lines([["kind", "feature", "idf", *model.labels]])
+    yield _lines([["bias", "", "1.0", *map(repr, model.scorer.bias.tolist())]])
+    weights = model.scorer.weights().T
+    for start in range(0, len(features), ROWS):
+        block = slice(start, start + ROWS)
+        rows = zip(features.terms[block], idf[block], weights[block].tolist(), strict=True)
+        yield _lines(
+            [["weight", term, repr(factor), *map(repr, own)] for term, factor, own in rows]
+        )
 
 
-def _line(*fields: str | float) -> bytes:
-    return format_rows([list(map(str, fields))], "csv").encode("utf-8", "backslashreplace")
+def _lines(rows: list[list[str]]) -> bytes:
+    return format_rows(rows, "csv").encode("utf-8", "backslashreplace")
 
 
 CSV = Exporter(

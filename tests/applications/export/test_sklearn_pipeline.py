@@ -151,7 +151,11 @@ def test_a_model_of_occurrences_is_refitted(texts: list[str]) -> None:
     [
         (HashingVectorizer(), BernoulliNB(), "HashingVectorizer, BernoulliNB"),
         (CountVectorizer(min_df=90), TfidfTransformer(), "CountVectorizer, TfidfTransformer"),
-        (CountVectorizer(tokenizer=str.split, token_pattern=None), MultinomialNB(), "a tokenizer"),
+        (
+            CountVectorizer(tokenizer=str.split, token_pattern=None),
+            MultinomialNB(),
+            "a function for tokenizer",
+        ),
         (CountVectorizer(analyzer=str.split), MultinomialNB(), "a function for analyzer"),
         (TfidfVectorizer(smooth_idf=False), MultinomialNB(), "an idf that is not smooth"),
         (CountVectorizer(), BernoulliNB(binarize=1.0), "a BernoulliNB of other values"),
