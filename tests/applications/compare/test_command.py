@@ -48,12 +48,6 @@ def test_figures_that_are_not_measured(nbtext: Any, tmp_path: Path) -> None:
     assert (point["accuracy"], point["log_loss"], point["unknown_label"]) == (0, None, 1)
 
 
-def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
-    """The error suggests the nearest valid value."""
-    assert "did you mean bernoulli?" in nbtext(f"compare {letters}/train --models bernouli").err
-    assert "write 50,100,200" in nbtext(f"compare {letters}/train --sizes many").err
-
-
 @pytest.fixture(scope="module")
 def candidates(
     nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory
