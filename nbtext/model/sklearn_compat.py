@@ -70,22 +70,20 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
 
 # settings of features that apply to the columns of a matrix, and those that apply only if its
 # numbers are counts
-OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
+OF_COLUMNS = ("min_df", "max_df", "max_features", "select")
 OF_COUNTS = ("tf", "idf", "norm")
-WEIGHTED = "X holds weights, not counts"
 
 
 def check_columns(features: FeatureSettings, settings: ModelSettings, counts: CorpusCounts) -> None:
     """Raise InputError if a setting is given that has no effect on the counts of a matrix."""
-    known = {name: getattr(features, name) for name in OF_COLUMNS}
-    refuse_features(features, "X is a matrix, whose columns are the features", known)
-    if counts.weighting is None:
-        return
-    for name in OF_COUNTS:
-        del known[name]
-    refuse_features(features, WEIGHTED, known)
-    if settings.keep_sample is not None:
-        raise SettingsError(f"does not apply: {WEIGHTED}", where="keep_sample", hint="leave it out")
+    is_weighted = counts.weighting is not None
+    because = "X is a matrix, whose columns are the features"
+    if is_weighted:
+        because = "X holds weights, not counts"
+    names = OF_COLUMNS if is_weighted else (*OF_COLUMNS, *OF_COUNTS)
+    refuse_features(features, because, {name: getattr(features, name) for name in names})
+    if is_weighted and settings.keep_sample is not None:
+        raise SettingsError(f"does not apply: {because}", where="keep_sample", hint="leave it out")
 
 
 def refuse_features(features: FeatureSettings, because: str, known: Mapping[str, Any]) -> None:
