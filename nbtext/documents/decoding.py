@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -194,26 +194,6 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
         if head.startswith(bom):
             return replace(encoding, codec=codec), len(bom)
     return encoding, 0
-
-
-def decode_declared(data: bytes, charsets: Sequence[str | None], encoding: Encoding) -> Decoded:
-    """Return the text of bytes that may begin with a byte order mark, and whose document names
-    encodings.
-
-    An encoding that the user has named precedes them. Where the bytes are invalid in the first
-    known one, but valid in the encoding of the settings, they have that.
-
-    Parameters
-    ----------
-    charsets : sequence of str or None
-        The names, that of the highest precedence first; None where there is none.
-    """
-    detected, size = detect_bom(data, encoding)
-    if size:
-        return detected.decode_rest(data[size:])
-    names = [name for name in charsets if name and not encoding.is_typed]
-    known = [name for name in names if find_codec(name, is_web=True)]
-    return decode_named(data, next(iter(known or names), None), encoding)
 
 
 def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:

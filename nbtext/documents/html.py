@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from nbtext.documents.decoding import Decoded, Encoding, check_width, decode_declared
+from nbtext.documents.charsets import find_codec
+from nbtext.documents.decoding import Decoded, Encoding, check_width, decode_named, detect_bom
 
 HIDDEN = {"script", "style", "template"}  # their content is not shown
 BLOCK_NAMES = """
@@ -45,7 +46,14 @@ def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> 
     charset : str, optional
         The encoding that the header of a mail names.
     """
-    decoded = decode_declared(data, (charset, declared_encoding(data)), encoding)
+    detected, size = detect_bom(data, encoding)
+    if size:
+        decoded = detected.decode_rest(data[size:])
+    else:
+        # where the bytes are invalid in it, but valid in that of the settings, they have that
+        names = [] if encoding.is_typed else [charset, declared_encoding(data)]
+        known = [name for name in names if name and find_codec(name, is_web=True)]
+        decoded = decode_named(data, next(filter(None, [*known, *names]), None), encoding)
     check_width(decoded.text)
     return decoded._replace(text=text_of_html(decoded.text))
 

@@ -215,10 +215,8 @@ def guess_encodings(paths: Iterable[str]) -> list[str]:
     for name in _walk(paths):
         with suppress(OSError, ValueError), open(name, "rb") as file:
             content = file.read(SAMPLE_BYTES)
-            whole = content[: content.rfind(b"\n") + 1] if len(content) == SAMPLE_BYTES else content
-            invalid = [
-                line for line in whole.split(b"\n") if line.decode(errors="ignore").encode() != line
-            ]
+            lines = content.split(b"\n")[:-1] or [content]  # the last one may be cut
+            invalid = [line for line in lines if line.decode(errors="ignore").encode() != line]
             samples += [b"\n".join(invalid)] if invalid else []
         if len(samples) == MAX_SAMPLES:
             break

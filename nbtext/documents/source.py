@@ -7,7 +7,6 @@ files can read.
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -44,7 +43,7 @@ from nbtext.documents.settings import (
     ModelInput,
     already_counted,
 )
-from nbtext.errors import AssumptionWarning, InputError, SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.settings import list_options, refuse
 
 # bytes: the sample of each shard must fit into memory
@@ -583,9 +582,7 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
             if len(usual.intersection(found)) == 1:
                 what = f"read as a table with the columns {format_names(found)}"
                 what += "; give --input-format lines if each line is a document"
-                warnings.warn(
-                    f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2
-                )
+                streams.warn(path, what)
             return FORMATS["tsv" if separator == "\t" else "csv"]
     _warn_of_table(path, text, ",;\t|")
     return FORMATS["lines"]
@@ -598,7 +595,7 @@ def _warn_of_table(path: str, text: str, marks: str) -> None:
     lines = text.splitlines()[:2]
     if len(lines) > 1 and any(0 < lines[0].count(mark) == lines[1].count(mark) for mark in marks):
         what = "each line is a document, and the model was trained on rows; give --input-format csv or tsv, or lines"
-        warnings.warn(f"{streams.name_source(path)}: {what}", AssumptionWarning, stacklevel=2)
+        streams.warn(path, what)
 
 
 def _is_splittable(path: str, settings: InputSettings) -> bool:

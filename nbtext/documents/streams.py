@@ -12,6 +12,7 @@ import re
 import select
 import stat
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain, islice
@@ -20,7 +21,7 @@ from typing import IO, Any
 from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
 from nbtext.documents.decompression import HEAD_BYTES, check_compression, unpack_blocks
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
-from nbtext.errors import InputError, MissingExtra, NbtextError, reason_of
+from nbtext.errors import AssumptionWarning, InputError, MissingExtra, NbtextError, reason_of
 
 STANDARD_INPUT = "-"
 # if there is the flag
@@ -371,6 +372,11 @@ def origin_of(path: str) -> str:
 def name_source(path: str) -> str:
     """Return how a sentence names a SOURCE."""
     return "standard input" if path == STANDARD_INPUT else path
+
+
+def warn(path: str, what: str) -> None:
+    """Say what was assumed about a SOURCE."""
+    warnings.warn(f"{name_source(path)}: {what}", AssumptionWarning, stacklevel=3)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence, Set
@@ -24,8 +23,8 @@ from nbtext.documents.fields import (
     is_number,
 )
 from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
-from nbtext.documents.streams import ByteStream, name_source, origin_of
-from nbtext.errors import AssumptionWarning, InputError, number_of
+from nbtext.documents.streams import ByteStream, origin_of, warn
+from nbtext.errors import InputError, number_of
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -710,11 +709,6 @@ def _is_like_names(cells: Sequence[str]) -> bool:
     """
     names = {cell.strip() for cell in cells}
     return len(names) == len(cells) and all(map(_column_name.fullmatch, names))
-
-
-def warn(path: str, what: str) -> None:
-    """Say what was assumed about a file."""
-    warnings.warn(f"{name_source(path)}: {what}", AssumptionWarning, stacklevel=3)
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
