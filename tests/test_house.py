@@ -98,11 +98,11 @@ MAX_APPLICATION_TOKENS = {
     "prevalence": 5_402,
     "review": 9_491,
     "sample": 1_132,
-    "serve": 9_253,
+    "serve": 9_244,
     "unlabeled": 3_629,
 }
 MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 450_334
+MAX_TEST_TOKENS = 449_907
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -291,10 +291,10 @@ WRONG = """
 2 sample letters.joblib --seed -1 => --seed
 1 sample complement.joblib => this complement model cannot generate documents
 2 serve => Missing option '-m' / '--model-file'; try: nbtext serve --help
-1 serve -m nothing => nothing: cannot be read: no such file or directory
+1 serve -m nothing => nothing: does not exist; nbtext train SOURCE -o MODEL writes a model
 1 serve -m texts.tsv => texts.tsv: looks like text, not a model; give the file that nbtext train wrote
 2 serve -m - => '-' does not name a file; write MODEL or NAME=MODEL
-2 serve -m letters.joblib -m letters.joblib => -m: two models have the name
+2 serve -m letters.joblib -m letters.joblib => -m: two models have the same name
 2 serve -m letters.joblib --host 0.0.0.0 =>
     --host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file
 1 serve -m letters.joblib --host 0.0.0.0 --token-file texts.tsv => texts.tsv:1: is not a token; write one on a line

@@ -136,6 +136,5 @@ def _describe(slot: ModelSlot) -> dict[str, Any]:
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
         "several_labels": not fitted.task.is_exclusive,
-        "estimated_accuracy": getattr(fitted.estimate, "accuracy", None),
         "error": slot.error,
     }

@@ -122,10 +122,11 @@ def check_names(models: tuple[ModelFile, ...]) -> None:
     feedback.
     """
     names = [model.name.lower() for model in models]
-    for name in names:
-        if names.count(name) > 1:
-            hint = "name them, as in -m north=a/model.joblib -m south=b/model.joblib"
-            raise SettingsError(f"two models have the name {name}", where="-m", hint=hint)
+    if len(set(names)) < len(names):
+        hint = "name them, as in -m north=a/model.joblib -m south=b/model.joblib"
+        raise SettingsError(
+            f"two models have the same name: {', '.join(names)}", where="-m", hint=hint
+        )
 
 
 def read_tokens(path: str) -> tuple[bytes, ...]:

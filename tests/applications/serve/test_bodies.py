@@ -1,35 +1,14 @@
 """The bodies of requests: any bytes are documents, or refused with one line."""
 
 import json
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from nbtext.applications.serve.guard import dumps
 from nbtext.applications.serve.requests import parse_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
-
-
-@settings(deadline=None)
-@given(
-    value=st.recursive(
-        st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
-        lambda each: (
-            st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3)
-        ),
-        max_leaves=8,
-    )
-)
-def test_any_value_is_json(value: Any) -> None:
-    """NaN and infinity are null, and all is UTF-8."""
-
-    def refuse(name: str) -> None:
-        raise AssertionError(name)
-
-    json.loads(dumps(value).decode("utf-8"), parse_constant=refuse)
 
 
 @settings(deadline=None)

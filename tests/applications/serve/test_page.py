@@ -260,11 +260,9 @@ def test_words_of_each_of_several_labels(visit: Any, start: Start, tmp_path: Pat
         page.locator("#why-label").evaluate("select => select.selectedOptions[0].textContent")
         == "fruit"
     )
-    type_text(page, f"script alert boat {HOSTILE}")
+    type_text(page, "script alert boat")
     assert page.locator("#why-text").inner_text().startswith(f"Words for {HOSTILE}, and")
     assert page.locator("#why-choice").is_hidden()
-    page.locator("textarea").fill("!")
-    page.get_by_text("0% of the words are known").wait_for()
 
 
 def test_a_token(visit: Any, start: Start, model: Path, tmp_path: Path) -> None:
