@@ -41,4 +41,4 @@ def test_any_body_is_documents_or_refused(body: bytes) -> None:
     else:
         assert all(isinstance(text, str) for text in batch.columns[0])
         assert all(isinstance(identity, str) for identity in batch.ids)
-        assert all(label is None or isinstance(label, str) for label in batch.labels)
+        assert all(isinstance(label, str | tuple | None) for label in batch.labels)
