@@ -257,13 +257,10 @@ class CompactMatrix:
     single_values: Floats
 
     @classmethod
-    def of(
-        cls, data: TrainingData, *, is_splitting: bool, has_constant: bool = False
-    ) -> CompactMatrix:
-        """Return the compact matrix of training data.
+    def of(cls, data: TrainingData, *, has_constant: bool = False) -> CompactMatrix:
+        """Return the compact matrix of training data; of a single document, all features are
+        shared.
 
-        is_splitting  whether features of one document are stored separately; otherwise they are
-                      shared ones
         has_constant  whether there is a further feature, with the value 1 in each document
 
         raises  ModelError: values are too large for float32
@@ -271,7 +268,7 @@ class CompactMatrix:
         frequencies = np.append(
             sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant
         )
-        columns, places = order_features(frequencies, 1 + is_splitting)
+        columns, places = order_features(frequencies, min(2, len(data)))
         indptr = np.zeros(len(data) + 1, dtype=np.int64)
         n_shared = int(frequencies[columns].sum())
         features = np.empty(n_shared, dtype=np.int32)
@@ -431,7 +428,7 @@ class DocumentsInMemory:
     n_blocks = 1
 
     def __init__(self, data: TrainingData, *, has_intercept: bool) -> None:
-        compact = CompactMatrix.of(data, is_splitting=len(data) > 1, has_constant=has_intercept)
+        compact = CompactMatrix.of(data, has_constant=has_intercept)
         self.blocks = [Block(0, slice(None), compact, data.document_weights, data.is_of)]
         self.columns = compact.columns
         self.squares = compact.squares()

@@ -86,7 +86,7 @@ class LogisticRegression:
         data.mean_square()  # raises where the lengths would overflow
         self._data = data
         self._jobs = jobs
-        self._compact = CompactMatrix.of(data, is_splitting=True)
+        self._compact = CompactMatrix.of(data)
         compact = self._compact
         n = len(data)
         rows, self._places = np.unique(compact.single_rows, return_inverse=True)

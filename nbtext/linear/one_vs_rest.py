@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Floats32, Integers32, Mask
+from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
 from nbtext.bayes.newton import MAX_STEPS, dot, minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
@@ -229,10 +229,9 @@ class OneVsRest:
         return add_constant(data) if self._has_intercept else data
 
     @property
-    def _constant(self) -> slice:
+    def _constant(self) -> Integers:
         """The place of the feature of the intercept among the shared ones; empty: there is none."""
-        place = np.flatnonzero(self._documents.columns == self._data.n_features)
-        return slice(*(place.tolist() + (place + 1).tolist() or (0, 0)))
+        return np.flatnonzero(self._documents.columns == self._data.n_features)
 
     # What depends on the factors of the features, which are 1 here.
 
