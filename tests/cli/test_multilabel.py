@@ -305,7 +305,7 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     expected = nbtext("evaluate test.csv -m h --to json").json
     for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
         assert found["models"][0][name]["value"] == pytest.approx(expected[name])
-    assert found["models"][0]["model"] == "multi-label"
+    assert found["models"][0]["model"] == "auto"
     assert found["labels"] == list(LABELS)
     assert "Differences in subset accuracy" in (folder / "p.html").read_text()
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
