@@ -196,7 +196,7 @@ WRONG = """
 2 train matrix.npz --input-format matrix --model best -o m =>
     --model: best needs texts, but SOURCE is a matrix; give texts
 2 compare letters/test -m letters.joblib => needs at least two models
-1 compare letters/test -m letters.joblib -m complement.jobli => complement.jobli: no such file or directory
+1 compare letters/test -m letters.joblib -m complement.jobli => complement.jobli: does not exist; did you mean complement.joblib?
 2 compare letters/test -m letters.joblib -m complement.joblib --sizes 10 =>
     --sizes: does not apply: the models of -m are already trained
 2 compare letters/test -m letters.joblib -m complement.joblib --min-df 2 =>

@@ -100,8 +100,9 @@ def _compare_models(given: Compare) -> Comparison:
 
     candidates = []
     for path in given.model_files:
+        model = load_model(path)
         size = os.path.getsize(path) if path != STANDARD_INPUT else None
-        candidates.append(Candidate(path, load_model(path), size))
+        candidates.append(Candidate(path, model, size))
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
     with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (
