@@ -81,10 +81,9 @@ def _define(cls: Any, methods: dict[str, Any], *, kw_only: bool) -> Any:
     for name, method in methods.items():
         if name not in own:
             setattr(cls, name, method)
-    fields = dataclasses.fields(cls)
-    cls._positional = [each.name for each in fields if each.init and not each.kw_only]
     cls._parameters = [
-        (each.name, each.init, each.default, each.default_factory) for each in fields
+        (each.name, each.init and not each.kw_only, each.init, each.default, each.default_factory)
+        for each in dataclasses.fields(cls)
     ]
     return cls
 
@@ -92,12 +91,16 @@ def _define(cls: Any, methods: dict[str, Any], *, kw_only: bool) -> Any:
 def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
     """Set each field to its argument or default, then call __post_init__."""
     cls = type(self)
-    n_given = len(args) + len(given)
-    given.update(zip(cls._positional, args, strict=False))
-    for name, is_parameter, default, make_default in cls._parameters:
-        if is_parameter and name in given:
+    values = iter(args)
+    n_left = len(args)
+    for name, is_positional, is_parameter, default, make_default in cls._parameters:
+        if n_left and is_positional:
+            value = next(values)
+            n_left -= 1
+            if name in given:
+                raise TypeError(f"{cls.__name__}() got multiple values for argument {name!r}")
+        elif is_parameter and name in given:
             value = given.pop(name)
-            n_given -= 1
         elif make_default is not MISSING:
             value = make_default()
         elif default is not MISSING:
@@ -107,8 +110,12 @@ def _initialize(self: Any, /, *args: Any, **given: Any) -> None:
         else:
             continue
         set_field(self, name, value)
-    if n_given:  # one of them has no field, or two have the same
-        raise TypeError(f"{cls.__name__}() got too many arguments, or an unknown or repeated one")
+    if n_left:
+        raise TypeError(f"{cls.__name__}() got {n_left} positional arguments too many")
+    if given:
+        raise TypeError(
+            f"{cls.__name__}() got an unexpected keyword argument {next(iter(given))!r}"
+        )
     if hasattr(cls, "__post_init__"):
         self.__post_init__()
 

@@ -117,7 +117,9 @@ class Inspector:
         is_exclusive = self._fitted.task.is_exclusive
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
-            raise ModelError(what, where=f"--by {by}", hint="use --by log-odds, or train it with --keep-sample N")
+            raise ModelError(
+                what, where=f"--by {by}", hint="use --by log-odds, or train it with --keep-sample N"
+            )
         if not is_exclusive and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")

@@ -69,5 +69,5 @@ def test_the_halves_of_imdb_share_123_texts(corpora: Callable[[str], Path], nbte
         for leak in nbtext(f"review {folder}/train {options}").ok().records
         if leak["certainty"] == 1
     ]
-    assert {Path(leak["documents"][0]["file"]).read_text() for leak in equal} >= shared
+    assert {Path(leak["documents"][0]["place"]).read_text() for leak in equal} >= shared
     assert len(equal) < 130

@@ -82,7 +82,7 @@ OUTPUT_IS_INPUT = [
     "explain d.csv -m m -o d.csv",
     "explain d.csv -m m -o hard.csv",
     "compare d.csv -m m -m n --report n",
-    "compare d.csv --test e.csv --sizes 1 --report e.csv",
+    "compare d.csv --sizes 1 --report d.csv",
     "sample -m m -o m",
     "export m --to csv -o m",
     "update m d.csv -o d.csv",

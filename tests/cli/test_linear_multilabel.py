@@ -59,7 +59,7 @@ def test_linear_models(nbtext: Any, tmp_path: Path, model: str) -> None:
     assert "C" in inspected
     assert "thresholds  from" in inspected
     compared = run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").json
-    assert [each["model"] for each in compared["models"]] == [model, "multi-label"]
+    assert [each["model"] for each in compared["models"]] == [model, "auto"]
     assert run("diff", "s", "m").out
     for command in (
         ("update", "s", "train.jsonl"),

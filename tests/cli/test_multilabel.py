@@ -307,7 +307,7 @@ def test_compare(nbtext: Any, folder: Path) -> None:
         assert found["models"][0][name]["value"] == pytest.approx(expected[name])
     assert found["models"][0]["model"] == "auto"
     assert found["labels"] == list(LABELS)
-    assert "Differences in subset accuracy" in (folder / "p.html").read_text()
+    assert "Differences in micro F1" in (folder / "p.html").read_text()
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
     nbtext("train one.csv -o one").ok()
     mixed = nbtext("compare test.csv -m one -m c")

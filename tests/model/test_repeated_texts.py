@@ -114,10 +114,10 @@ def test_several_labels(seed: int, tmp_path: Path) -> None:
     labels = [[f"label{k}" for k in np.flatnonzero(row)] for row in has_label]
     classifier = TextClassifier().fit(texts, labels)
     classifier.save(tmp_path / "m.joblib")
-    expected = load_model(tmp_path / "m.joblib").fitted_.task.estimate
+    expected = load_model(tmp_path / "m.joblib").fitted_.estimate
     assert isinstance(expected, MultilabelEstimate)
     assert expected.other is not None
-    assert expected.other == classifier.fitted_.task.estimate.other
+    assert expected.other == classifier.fitted_.estimate.other
     assert expected.duplicates == 1200 - len(set(texts))
     assert expected.other > expected.micro_f1 + 0.03
     fresh_texts, true = draw(10_000)

@@ -69,8 +69,8 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
 
     return Result(
         [comparison],
-        [*ComparedModel._fields[:-1], *metric_columns],
-        lambda found: map(_row, found.results),
+        [*ComparedModel._fields[:-1], *metric_columns, "unknown_label"],
+        lambda found: ([*_row(each), found.unknown_label] for each in found.results),
         document,
         layout=lambda found, _: layout(comparison_overview(found)),
     )

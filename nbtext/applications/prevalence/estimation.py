@@ -197,6 +197,7 @@ def check_prevalence(model: FittedModel) -> MeanPosteriors | LabelPosteriors:
     if is_single and not 2 <= len(model.labels) <= MAX_CLASSES:
         what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(model.labels):,}"
         raise ModelError(what, hint="train a model on groups of labels")
-    hint = "train it again, on two documents of a label or more; nbtext calibrate refits a model of one label for each document"
+    hint = "train it again, on two documents of a label or more"
+    hint += ", or refit it with nbtext calibrate" if is_single else ""
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
     raise ModelError(what, hint=hint)
