@@ -114,7 +114,7 @@ class NbSvm(OneVsRest):
     ) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
 
-    def _measure(self, shares: list[Floats]) -> Ratios:
+    def _sum_values(self, shares: list[Floats]) -> Ratios:
         sums = np.zeros((1, len(self._documents.columns)))
         singles = []
         n_single = 0

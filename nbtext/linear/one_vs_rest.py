@@ -235,7 +235,7 @@ class OneVsRest:
 
     # What depends on the factors of the features, which are 1 here.
 
-    def _measure(self, shares: list[Floats]) -> Any:
+    def _sum_values(self, shares: list[Floats]) -> Any:
         """Return what the factors are computed from, of the shares of the documents."""
         return None
 
@@ -359,7 +359,7 @@ class OneVsRest:
     def _make_problem(self, is_fitted: Mask) -> FoldProblem:
         """Return the problem of some documents; `is_fitted` is (n_documents,)."""
         shares = [block.weights * is_fitted[block.documents] for block in self._documents.blocks]
-        problem = FoldProblem(shares, self._measure(shares), [])
+        problem = FoldProblem(shares, self._sum_values(shares), [])
         if HAS_KERNEL:
             from nbtext._kernel import FittedDocuments
 
