@@ -13,8 +13,6 @@ Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]: ...
-def count_byte(data: bytes, wanted: int) -> int:
-    """Return the number of occurrences of a byte."""
 
 class Column(Sequence[str]):
     """The texts of the lines of a block of bytes.

@@ -101,8 +101,8 @@ MAX_APPLICATION_TOKENS = {
     "serve": 9_244,
     "unlabeled": 3_629,
 }
-MAX_CYTHON_TOKENS = 36_085
-MAX_TEST_TOKENS = 449_794
+MAX_CYTHON_TOKENS = 36_237
+MAX_TEST_TOKENS = 449_749
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

@@ -137,9 +137,10 @@ class LeftOutDocuments:
 
     def _change(self, documents: DocumentCounts, change: Callable[[Array], Array]) -> Self:
         """Return other documents, with another array in place of each of COLUMNS."""
-        columns = {name: getattr(self, name) for name in self.COLUMNS}
         changed = {
-            name: None if column is None else change(column) for name, column in columns.items()
+            name: change(column)
+            for name in self.COLUMNS
+            if (column := getattr(self, name)) is not None
         }
         found: Self = replace(cast(Any, self), documents=documents, **changed)
         return found
@@ -179,9 +180,11 @@ class LeaveOneOut(LeftOutDocuments):
     is_new      (n_documents,), which documents are not part of the corpus; None: none
     empty       (n_classes,), documents of each class of the corpus without a token; None: those
                 among the documents
+    unseen      (n_documents,), what the features that `n_hapax` counts amount to in the counts or
+                weights of each document; None: `n_hapax`
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "unseen")
 
     statistics: ClassStatistics
     documents: DocumentCounts
@@ -191,6 +194,7 @@ class LeaveOneOut(LeftOutDocuments):
     jobs: int = 1
     is_new: Mask | None = None
     empty: Array | None = None
+    unseen: Array | None = None
 
     @LazyProperty
     def left_out(self) -> LeftOut:
@@ -232,11 +236,9 @@ class LeaveOneOut(LeftOutDocuments):
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
         left_out = self.left_out
-        is_judged = np.ones(len(left_out), dtype=bool)
-        is_judged[
-            left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]
-        ] = False
-        return self if is_judged.all() else self.take(np.flatnonzero(is_judged))
+        n_documents = self.statistics.class_documents[left_out.classes]
+        alone = left_out.rows[left_out.copies >= n_documents]
+        return self.take(np.delete(np.arange(len(left_out)), alone)) if len(alone) else self
 
     def scores(self, *smoothings: float) -> Floats:
         """Return the scores of each document under the model of all documents with other content.
@@ -296,11 +298,11 @@ class LeaveOneOut(LeftOutDocuments):
         """Return the scores (n_documents, n_classes) without features that are out of
         vocabulary.
         """
-        unseen = self.model.out_of_vocabulary
-        if unseen is None or self.n_hapax is None or not self.n_hapax.any():
+        weigh = self.model.out_of_vocabulary
+        if weigh is None or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        counts = self._hapax_counts
-        weights = unseen(self.statistics, self.left_out, smoothing=smoothing)
+        counts = self.n_hapax if self.unseen is None else self.unseen
+        weights = weigh(self.statistics, self.left_out, smoothing=smoothing)
         known = np.asarray(scores - counts[:, None] * weights)
         # what is left of documents without a known word may be rounding errors alone, which depend
         # on the label, and would decide between equal priors
@@ -310,19 +312,6 @@ class LeaveOneOut(LeftOutDocuments):
             is_prior = np.isclose(known[rows], priors, rtol=0, atol=ROUNDING)
             known[rows] = np.where(is_prior, priors, known[rows])
         return known
-
-    @LazyProperty
-    def _hapax_counts(self) -> Array:
-        """What the features that `n_hapax` counts amount to in the counts or weights of each
-        document.
-        """
-        assert self.n_hapax is not None  # else nothing is ignored
-        if self.documents.token_lengths is None and not self.model.is_of_counts:
-            return self.n_hapax  # the counts are those of tokens
-        left_out = self.left_out
-        if self.model.is_of_counts:  # each value of a feature counts once
-            left_out = replace(left_out, documents=left_out.documents.binarize())
-        return left_out.count_unseen(self.statistics.document_frequencies)
 
 
 def count_hapaxes(
@@ -425,14 +414,16 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
         token_lengths=None if documents.token_lengths is None else zeros,
     )
     n_hapax = None if corpus.n_hapax is None else zeros
-    found = replace(corpus, documents=represented, n_hapax=n_hapax)
+    found = replace(corpus, documents=represented, n_hapax=n_hapax, unseen=n_hapax)
     return found, int(numbers[~is_judged].sum())
 
 
 def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
     """Return the documents of both parts of a corpus; the hashes of the second part are larger."""
-    n_hapax = None
-    if one.n_hapax is not None and other.n_hapax is not None:
-        n_hapax = np.concatenate((one.n_hapax, other.n_hapax))
+    columns: dict[str, Any] = {
+        name: np.concatenate((column, getattr(other, name)))
+        for name in one.COLUMNS
+        if (column := getattr(one, name)) is not None
+    }
     documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
-    return replace(one, documents=documents, n_hapax=n_hapax)
+    return replace(one, documents=documents, **columns)

@@ -390,9 +390,11 @@ class FileDocuments:
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
-                with suppress(UnicodeDecodeError):
+                try:
                     texts.append(content.decode(encoding.codec))
                     continue
+                except UnicodeDecodeError:
+                    pass
             found: Decoded | str = ""
             try:
                 found = self._read_special(path, content)

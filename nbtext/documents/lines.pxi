@@ -245,15 +245,6 @@ cdef class Column:
 Sequence.register(Column)
 
 
-def count_byte(bytes data, uint8_t wanted):
-    """Return the number of occurrences of a byte."""
-    cdef const uint8_t* letters = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef size_t count, size = PyBytes_GET_SIZE(data)
-    with nogil:
-        count = nb_count(letters, size, wanted)
-    return count
-
-
 def scan(bytes data, text_names, str id_name, other_names, str origin, size_t first_line):
     """Parse lines that are flat JSON objects; see `_kernel.pyi`."""
     cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, id_name, *other_names)])

@@ -2,28 +2,6 @@
 
 cdef extern from *:
     """
-    /* Return the number of occurrences of a byte. The inner loop is vectorized; each sum fits into a byte. */
-    static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
-        size_t i = 0, count = 0;
-        while (i < size) {
-            const size_t end = size - i < 255 * 16 ? size : i + 255 * 16;
-            nb_vector sums = {0};
-            uint8_t all[16];
-            int k;
-            for (; end - i >= 16; i += 16) {
-                nb_vector part;
-                memcpy(&part, bytes + i, 16);
-                sums -= (nb_vector)(part == wanted);
-            }
-            memcpy(all, &sums, 16);
-            for (k = 0; k < 16; k++)
-                count += all[k];
-            for (; i < end; i++)
-                count += bytes[i] == wanted;
-        }
-        return count;
-    }
-
     /* Return the number of bytes before the next quote, backslash or control character; clear *is_ascii if one is not ASCII. */
     static inline size_t nb_plain_run(const uint8_t *text, const uint8_t *end, int *is_ascii) {
         const uint8_t *start = text;
@@ -44,7 +22,6 @@ cdef extern from *:
         return (size_t)(text - start);
     }
     """
-    size_t nb_count(const uint8_t* bytes, size_t size, uint8_t wanted) noexcept nogil
     size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
 
 cdef enum:

@@ -161,6 +161,13 @@ class Fitting:
     ) -> LeaveOneOut:
         """Return the documents that an event model leaves out, of weighted counts."""
         counts = self.counts
+        event_model = settings.event_model
+        _, sample = weighted
+        unseen = self.unseen
+        if event_model.is_of_counts:
+            sample = sample.binarize()  # each value of a feature counts once
+        if unseen is not None and sample is not counts.sample:
+            unseen = count_hapaxes(counts.statistics, sample, self.is_new)
         n_empty = None
         if counts.empty is not None:
             empty = [counts.empty.get(each, 0) for each in counts.sets]
@@ -168,11 +175,12 @@ class Fitting:
         return LeaveOneOut(
             *weighted,
             self.unseen,
-            settings.event_model,
+            event_model,
             settings.prior_of(counts.labels),
             self.jobs,
             self.is_new,
             n_empty,
+            unseen,
         )
 
     def choose_documents(self) -> ScoredCorpus:

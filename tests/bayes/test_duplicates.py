@@ -144,7 +144,8 @@ def test_features_of_one_group_are_out_of_vocabulary(
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)
-    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical")
+    unseen = count_hapaxes(statistics, documents.binarize() if model.is_of_counts else documents)
+    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical", unseen=unseen)
     if is_alone:
         left_out = left_out.alone
     (scores,) = left_out.scores(smoothing)
@@ -197,13 +198,11 @@ def test_a_doubled_corpus_is_no_better() -> None:
     """The estimate for a corpus that contains each document twice is that of the corpus, and the
     duplicates are counted.
     """
-    once = TextClassifier().fit(
-        TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"]
+    texts = [*TEXTS * 3, "red", "yellow", "ripe"]
+    labels = [*LABELS * 3, "banana", "apple", "banana"]
+    first, second = (
+        TextClassifier().fit(texts * times, labels * times).fitted_.estimate for times in (1, 2)
     )
-    twice = TextClassifier().fit(
-        (TEXTS * 3 + ["red", "yellow", "ripe"]) * 2, [*LABELS * 3, "banana", "apple", "banana"] * 2
-    )
-    (first, second) = (each.fitted_.estimate for each in (once, twice))
     assert first is not None
     assert second is not None
     assert second.accuracy == first.accuracy < 1

@@ -72,7 +72,7 @@ def list_jobs(material: Material, megabytes: float) -> dict[str, tuple[str, ...]
     jobs |= {
         f"train {name}": ("train", "-q", *words, "-o", name) for name, words in training.items()
     }
-    jobs |= {name: (words[0], "-q", *words[1:]) for name, words in using.items()}
+    jobs |= using
     return {name: tuple(map(str, words)) for name, words in jobs.items()}
 
 

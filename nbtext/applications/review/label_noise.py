@@ -102,14 +102,18 @@ def estimate_label_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
-    n_hapax = count_hapaxes(statistics, documents) if is_vocabulary else None
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
+    n_hapax = unseen = None
+    if is_vocabulary:
+        n_hapax, unseen = (count_hapaxes(statistics, each) for each in (documents, binary))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
     binarized = statistics.binarize()
     corpora = [
-        LeaveOneOut(binarized, binary, n_hapax, model, model.prior, jobs) for model in models
+        LeaveOneOut(
+            binarized, binary, n_hapax, model, model.prior, jobs, unseen=unseen
+        ).drop_single_documents()
+        for model in models
     ]
-    corpora = [corpus.drop_single_documents() for corpus in corpora]
     if not len(corpora[0].documents):
         return LabelNoise(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0), 0, 0.0), np.zeros(0)
     fitted = [
@@ -119,25 +123,22 @@ def estimate_label_noise(
     places = corpora[0].documents.groups
     assert places is not None  # set above
     given = documents.classes[places].astype(np.int64)
-    labels = []
-    posteriors = []
+    kept = []
     likelihoods = []
-    size = max(1, BLOCK_SCORES // n_classes)
-    for part in zip(*(corpus.split(size) for corpus in corpora), strict=True):
+    for part in zip(
+        *(corpus.split(BLOCK_SCORES // n_classes or 1) for corpus in corpora), strict=True
+    ):
         posterior = np.zeros((len(part[0].documents), n_classes))
         for judged, (smoothing, temperature) in zip(part, fitted, strict=True):
             (scores,) = judged.scores(smoothing)
             known = judged.ignore_hapaxes(scores, smoothing)
-            without_noise = replace(temperature, noise=0.0)
-            posterior += np.exp(without_noise.log_posterior(known, judged.n_known)) / len(models)
+            log_posterior = replace(temperature, noise=0.0).log_posterior(known, judged.n_known)
+            posterior += np.exp(log_posterior) / len(models)
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
-        best, values = keep_best(posterior, part[0].documents.classes)
-        labels.append(best)
-        posteriors.append(values)
-    likely, wrong, rate = estimate_noise(
-        np.concatenate(posteriors), np.concatenate(labels), given, n_classes
-    )
+        kept.append(keep_best(posterior, part[0].documents.classes))
+    labels, posteriors = map(np.concatenate, zip(*kept, strict=True))
+    likely, wrong, rate = estimate_noise(posteriors, labels, given, n_classes)
     n_judged = len(given) if n_classes > 1 else 0
     noise = LabelNoise(order[places], given, likely, wrong, n_judged, rate * n_judged)
     return noise, np.concatenate(likelihoods)
