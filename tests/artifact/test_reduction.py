@@ -94,6 +94,9 @@ def test_a_model_of_a_limited_size(trained: TrainedModel, share: float, tmp_path
         Predictor(found.model.fitted).score([texts]).scores,
     )
     assert loaded.fitted_.full_features == trained.fitted.scorer.n_features
+    posteriors = loaded.fitted_.calibration.mean_posteriors
+    assert posteriors is not None
+    np.testing.assert_allclose(posteriors.means.sum(1), 1)
     save_model(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "small").read_bytes()
     assert found.accuracy is not None
