@@ -180,11 +180,11 @@ class LeaveOneOut(LeftOutDocuments):
     is_new      (n_documents,), which documents are not part of the corpus; None: none
     empty       (n_classes,), documents of each class of the corpus without a token; None: those
                 among the documents
-    unseen      (n_documents,), what the features that `n_hapax` counts amount to in the counts or
-                weights of each document; None: `n_hapax`
+    hapax_sums  (n_documents,), the sum of the counts or weights of the features that `n_hapax`
+                counts, in `documents`; None: `n_hapax`
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "unseen")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "hapax_sums")
 
     statistics: ClassStatistics
     documents: DocumentCounts
@@ -194,7 +194,7 @@ class LeaveOneOut(LeftOutDocuments):
     jobs: int = 1
     is_new: Mask | None = None
     empty: Array | None = None
-    unseen: Array | None = None
+    hapax_sums: Array | None = None
 
     @LazyProperty
     def left_out(self) -> LeftOut:
@@ -301,7 +301,7 @@ class LeaveOneOut(LeftOutDocuments):
         weigh = self.model.out_of_vocabulary
         if weigh is None or self.n_hapax is None or not self.n_hapax.any():
             return scores
-        counts = self.n_hapax if self.unseen is None else self.unseen
+        counts = self.n_hapax if self.hapax_sums is None else self.hapax_sums
         weights = weigh(self.statistics, self.left_out, smoothing=smoothing)
         known = np.asarray(scores - counts[:, None] * weights)
         # what is left of documents without a known word may be rounding errors alone, which depend
@@ -414,7 +414,7 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
         token_lengths=None if documents.token_lengths is None else zeros,
     )
     n_hapax = None if corpus.n_hapax is None else zeros
-    found = replace(corpus, documents=represented, n_hapax=n_hapax, unseen=n_hapax)
+    found = replace(corpus, documents=represented, n_hapax=n_hapax, hapax_sums=n_hapax)
     return found, int(numbers[~is_judged].sum())
 
 

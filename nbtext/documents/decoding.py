@@ -42,7 +42,7 @@ def count_byte(data: bytes, wanted: int) -> int:
     """Return how often a byte occurs."""
     import numpy as np
 
-    # six times as fast as `bytes.count`
+    # six times as fast as `bytes.count`, with as many bytes of memory
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == wanted))
 
 

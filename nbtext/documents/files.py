@@ -390,7 +390,7 @@ class FileDocuments:
                 or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
-                try:
+                try:  # `suppress` would take as long as a short file
                     texts.append(content.decode(encoding.codec))
                     continue
                 except UnicodeDecodeError:

@@ -163,15 +163,16 @@ class Fitting:
         counts = self.counts
         event_model = settings.event_model
         _, sample = weighted
-        unseen = self.unseen
+        hapax_sums = None
         if event_model.is_of_counts:
             sample = sample.binarize()  # each value of a feature counts once
-        if unseen is not None and sample is not counts.sample:
-            unseen = count_hapaxes(counts.statistics, sample, self.is_new)
-        n_empty = None
-        if counts.empty is not None:
-            empty = [counts.empty.get(each, 0) for each in counts.sets]
-            n_empty = np.array(empty, dtype=np.int64)
+        is_used = self.unseen is not None and event_model.out_of_vocabulary
+        if is_used and sample is not counts.sample:
+            hapax_sums = count_hapaxes(counts.statistics, sample, self.is_new)
+        empty = counts.empty
+        n_empty = (
+            None if empty is None else np.array([empty.get(each, 0) for each in counts.sets], int)
+        )
         return LeaveOneOut(
             *weighted,
             self.unseen,
@@ -180,7 +181,7 @@ class Fitting:
             self.jobs,
             self.is_new,
             n_empty,
-            unseen,
+            hapax_sums,
         )
 
     def choose_documents(self) -> ScoredCorpus:

@@ -144,8 +144,8 @@ def test_features_of_one_group_are_out_of_vocabulary(
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)
-    unseen = count_hapaxes(statistics, documents.binarize() if model.is_of_counts else documents)
-    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical", unseen=unseen)
+    sums = count_hapaxes(statistics, documents.binarize() if model.is_of_counts else documents)
+    left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical", hapax_sums=sums)
     if is_alone:
         left_out = left_out.alone
     (scores,) = left_out.scores(smoothing)

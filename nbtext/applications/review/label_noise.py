@@ -103,14 +103,14 @@ def estimate_label_noise(
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
     binary = replace(documents.binarize(), groups=np.arange(len(documents)))
-    n_hapax = unseen = None
+    n_hapax = hapax_sums = None
     if is_vocabulary:
-        n_hapax, unseen = (count_hapaxes(statistics, each) for each in (documents, binary))
+        n_hapax, hapax_sums = (count_hapaxes(statistics, each) for each in (documents, binary))
     models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
     binarized = statistics.binarize()
     corpora = [
         LeaveOneOut(
-            binarized, binary, n_hapax, model, model.prior, jobs, unseen=unseen
+            binarized, binary, n_hapax, model, model.prior, jobs, hapax_sums=hapax_sums
         ).drop_single_documents()
         for model in models
     ]
