@@ -89,7 +89,7 @@ RIDDLE = re.compile(
 )
 # Most tokens of the core (all of nbtext/ that is not an application), of each application, of
 # Cython and of the tests. They only go down.
-MAX_CORE_TOKENS = 250_873
+MAX_CORE_TOKENS = 250_872
 MAX_APPLICATION_TOKENS = {
     "compare": 4_978,
     "diff": 1_441,
@@ -102,7 +102,7 @@ MAX_APPLICATION_TOKENS = {
     "unlabeled": 3_629,
 }
 MAX_CYTHON_TOKENS = 36_237
-MAX_TEST_TOKENS = 449_794
+MAX_TEST_TOKENS = 449_766
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

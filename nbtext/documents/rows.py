@@ -274,9 +274,10 @@ class TableRows(TextRows):
         for column in changed.flat:
             if column.name in self.names:
                 n_before = self.header.rstrip(LINE_ENDS).count("\n")
-                where = f"{self.path}:{1 + n_before}"
                 raise InputError(
-                    f"there is a column `{column.name}` already", where=where, hint=PREFIX_HINT
+                    f"there is a column `{column.name}` already",
+                    where=f"{self.path}:{1 + n_before}",
+                    hint=PREFIX_HINT,
                 )
         content, end = split_end(self.header)
         names = [self._quote(_printable(column.name)) for column in changed.flat]
@@ -304,9 +305,9 @@ class TableRows(TextRows):
                 and len(label) != 1
                 and not (settings.label_fields or settings.label_separator)
             ):
-                hint = "give --label-separator, or relabel with one label"
                 raise InputError(
-                    f"{number_of(len(label), 'label')} cannot be written to one column", hint=hint
+                    f"{number_of(len(label), 'label')} cannot be written to one column",
+                    hint="give --label-separator, or relabel with one label",
                 )
             names = [name.strip() for name in self.names]
             for name, value in name_labels(label, settings, is_list=False).items():
@@ -316,31 +317,33 @@ class TableRows(TextRows):
                         f"the row has no value in the column `{name}`", hint=LINES_HINT
                     )
                 cells[place] = value[0] if isinstance(value, list) else str(value)
+        # a later row that is written anew could close a quote that is not closed
+        has_quote = self.is_escaped and any(cell.lstrip(" ")[:1] == '"' for cell in cells)
+        if label is not None or has_quote:
             text = self.join(cells)
         if not changed.flat:
             return text + end
         if any(cells[width:]):
-            what = f"the row has {len(cells) - width} more columns than the header"
-            raise InputError(what, hint="remove its last columns, or give them names")
+            raise InputError(
+                f"the row has {len(cells) - width} more columns than the header",
+                hint="remove its last columns, or give them names",
+            )
         values = [
             _printable(column.cells(value))
             for column, value in zip(changed.flat, added, strict=True)
         ]
         new = [*[""] * (width - len(cells)), *values]
         quoted = list(map(self._quote, new))
-        has_quotes = any('"' in cell for cell in quoted)
-        if len(cells) > width or self._is_open(text, cells, has_quotes=has_quotes):
+        if len(cells) > width or self._is_open(text, cells, quoted):
             return self.join([*cells[:width], *new]) + end
         return self.separator.join([text, *quoted]) + end
 
-    def _is_open(self, text: str, cells: Sequence[str], *, has_quotes: bool) -> bool:
-        """Return whether a cell of a row could be read in another way if more follows, which may
-        have quotes.
-        """
-        if self.is_escaped and (len(text) - len(text.rstrip("\\"))) % 2 == 1:
-            return True
-        pattern = ' +"' if self.format == "csv" and not self.is_escaped else ' *"'
-        return has_quotes and any(re.match(pattern, cell) for cell in cells)
+    def _is_open(self, text: str, cells: Sequence[str], added: Sequence[str]) -> bool:
+        """Return whether a cell of a row could be read in another way if `added` follows."""
+        if self.is_escaped:
+            return (len(text) - len(text.rstrip("\\"))) % 2 == 1
+        pattern = ' +"' if self.format == "csv" else ' *"'
+        return '"' in "".join(added) and any(re.match(pattern, cell) for cell in cells)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks

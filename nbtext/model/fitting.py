@@ -121,21 +121,26 @@ class Fitting:
         event_model = self.settings.event_model
         if event_model.is_binary:
             if not counts.statistics.knows_documents:
-                what = "the model file lacks the document frequencies that this model needs"
-                raise ModelError(what, hint="train on the texts")
+                raise ModelError(
+                    "the model file lacks the document frequencies that this model needs",
+                    hint="train on the texts",
+                )
             return Weighting("binary")
         if event_model.is_of_counts and counts.weighting is not None:
-            hint = "make the matrix with nbtext vectorize --weighting counts"
-            raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
+            raise ModelError(
+                "this model needs counts, and the matrix contains weights",
+                hint="make the matrix with nbtext vectorize --weighting counts",
+            )
         if event_model.is_of_counts and not self.features.is_counting:
             return Weighting("count")
         weighting = counts.fit_weighting(self.features)
         idf = weighting.idf if counts.weighting is None else None
         is_negative = idf is not None and idf.min(initial=0) < 0
         if is_negative and not event_model.allows_negative:
-            hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
-            what = f"{self.settings.model} needs weights >= 0, and --idf gives negative ones"
-            raise ModelError(what, hint=hint)
+            raise ModelError(
+                f"{self.settings.model} needs weights >= 0, and --idf gives negative ones",
+                hint="use --idf smooth or plain, or a linear model such as --model nbsvm",
+            )
         return weighting
 
     @cached_property
@@ -332,8 +337,10 @@ def _check_negative(given: Fitting) -> None:
         else settings.event_model.allows_negative
     )
     if not allows_negative and given.counts.sample.counts.min(initial=0) < 0:
-        what = f"{settings.model} needs numbers >= 0, and the matrix has negative ones"
-        raise ModelError(what, hint="use a model of any numbers, such as gaussian or svm")
+        raise ModelError(
+            f"{settings.model} needs numbers >= 0, and the matrix has negative ones",
+            hint="use a model of any numbers, such as gaussian or svm",
+        )
 
 
 def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
@@ -357,8 +364,10 @@ def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedMode
 
     counts = given.counts
     if counts.weighting is not None:
-        what = "a matrix of documents with several labels cannot be used for training"
-        raise ModelError(what, hint="train on the texts")
+        raise ModelError(
+            "a matrix of documents with several labels cannot be used for training",
+            hint="train on the texts",
+        )
     if not counts.labels:
         raise ModelError("no document has a label", hint="add documents with labels")
     if given.settings.is_linear:
@@ -544,8 +553,10 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     fitted.check_one_label("give leave-one-out probabilities of one label")
     settings = fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
-        what = f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}"
-        raise ModelError(what, hint="use cross-validation")
+        raise ModelError(
+            f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}",
+            hint="use cross-validation",
+        )
     counts = model.counts
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
-from nbtext.documents.decoding import count_byte
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
@@ -269,12 +268,6 @@ def test_texts_are_counted_where_they_are(
             [vocabulary.terms, rows.indptr.tolist(), rows.indices.tolist(), rows.counts.tolist()]
         )
     assert found[0] == found[1]
-
-
-@given(st.binary(max_size=9000), st.integers(0, 255))
-def test_bytes_are_counted(data: bytes, wanted: int) -> None:
-    """The function counts as bytes.count does."""
-    assert count_byte(data * 3, wanted) == data.count(wanted) * 3
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
@@ -287,6 +287,9 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path) 
     codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
     label=st.sampled_from(["spam", 'a"b', '"', "a,b\t;", "x\n"]),
     slices=st.sampled_from([0, 1]),
+)
+@example(  # a quote that is not closed, and a later row that is written anew
+    [('"', "\n"), ("\\,\\", "\n")], True, "csv", "backslash", False, "utf-8", "spam", 0
 )
 @settings(max_examples=600, deadline=None)
 @pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
