@@ -29,7 +29,7 @@ from nbtext.bayes.diagnostics import (
 )
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
-from nbtext.bayes.settings import SELECTABLE_MODELS
+from nbtext.bayes.settings import SELECTABLE_MODELS, VECTORS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_offsets, are_utf8, find_row_error
@@ -268,8 +268,9 @@ def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None
 
 def _check_part(found: Part, key: str, n_labels: int) -> None:
     """Check what `update` fits again."""
-    _check_choice(f"{key}.model", found.model, (*SELECTABLE_MODELS, *LINEAR_MODELS))
-    is_linear = found.model in LINEAR_MODELS
+    linear = (*LINEAR_MODELS, VECTORS)
+    _check_choice(f"{key}.model", found.model, (*SELECTABLE_MODELS, *linear))
+    is_linear = found.model in linear
     require(f"{key}.C", (found.C is None) != is_linear, f"does not fit {found.model} models")
 
 

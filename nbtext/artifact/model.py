@@ -40,7 +40,7 @@ from nbtext.artifact.storage import (
 )
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 from nbtext.bayes.scorer import MAX_CODE, LinearScorer
-from nbtext.bayes.settings import COMBINED, STACKED, ModelSettings
+from nbtext.bayes.settings import COMBINED, STACKED, VECTOR_WORDS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
@@ -101,7 +101,13 @@ def write_model(model: TrainedModel) -> Record:
         fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
     )
     # of the settings
-    plain = replace(fitted, documents=documents, scorer=replace(fitted.scorer, derivation=None))
+    plain = replace(
+        fitted,
+        documents=documents,
+        scorer=replace(fitted.scorer, derivation=None),
+        # the table is not needed any more, and the name of a file may be private
+        model_settings=replace(settings, vectors=None, vector_words=VECTOR_WORDS, more_words=()),
+    )
     record: Record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
@@ -384,6 +390,9 @@ def _check_model(model: FittedModel) -> None:
         raise invalid_value(
             "hyperparameters.parts", f"do not fit {settings.model} models of these views"
         )
+    n_bytes = -(-model.scorer.n_features // 8)
+    if model.untrained is not None and len(model.untrained) != n_bytes:
+        raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
     n_columns = model.label_columns
     is_matrix = not model.task.is_exclusive and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):

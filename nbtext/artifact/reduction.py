@@ -196,6 +196,7 @@ def keep_features(
         feature_settings=replace(model.feature_settings, vocabulary=None),
         model_settings=replace(model.model_settings, keep_sample=None),
         full_features=model.scorer.n_features,
+        untrained=None if model.untrained is None else np.packbits(model.are_untrained(columns)),
     )
     if known is None:
         return small
@@ -304,7 +305,8 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     fitted = model.fitted
     n_features = model.fitted.scorer.n_features
     if model.load_counts is not None:
-        return used_statistics(model).document_frequencies.astype(np.float64)
+        # a word of a table of vectors that no document has counts as one of a single document
+        return np.maximum(used_statistics(model).document_frequencies, 1.0)
     if fitted.weighting.idf is not None:
         return _invert(
             fitted.weighting.idf, int(model.statistics.n_documents), fitted.feature_settings.idf
@@ -370,9 +372,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
         rest = counts.without(is_held_out).drop_unused_features()
         selection = None if C is not None else Selection(fitted.hyperparameters)
         part = fit_model(rest, fitted.feature_settings, plain, jobs=jobs, selection=selection)
-        frequencies = used_statistics(make_trained_model(part, rest)).document_frequencies.astype(
-            np.float64
-        )
+        frequencies = _document_frequencies(make_trained_model(part, rest), None)
         documents = align_documents(sample.filter(is_held_out), counts.vocabulary, part.vocabulary)
         yield Original(part, frequencies, _take_known(rest, part)), documents
 

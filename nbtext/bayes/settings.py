@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, list_some
@@ -29,6 +29,7 @@ LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
 COMBINED = "combined"  # the sum of Naive Bayes models over views; see `combination`
 STACKED = "stacked"  # the sum of Naive Bayes and linear models over views; see `stacking`
+VECTORS = "vectors"  # the part of a stack that is a regression on word vectors
 BEST = "best"  # the model that a search selects
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C",
@@ -45,6 +46,7 @@ COMPARED_MODELS = ("multinomial", "complement")  # by the model `auto`, by leave
 # that `auto` also tries where labels have few documents; see `few_documents`
 FEW_DOCUMENTS_MODEL = "dirichlet"
 SELECTABLE_MODELS = (*COMPARED_MODELS, FEW_DOCUMENTS_MODEL)
+VECTOR_WORDS = 100_000  # that a model gets from a table of word vectors
 MAX_VALUES = 1000  # of a feature, 0 included
 MAX_KEPT = 2**62  # documents of a retained sample
 # of smoothing and priors, so that their ratios and sums are finite
@@ -122,6 +124,9 @@ class ModelSettings(LinearSettings):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Excludes("class_weight", "prior", because="both set the class priors"),
         Needs("confidence", "min_recall|min_precision"),
+        Needs("vector_words", "vectors"),
+        Needs("more_words", "vectors"),
+        Excludes("vectors", "keep_sample", because="its weights are not sums of counts"),
         *(Excludes(name, "model=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
     )
 
@@ -208,6 +213,25 @@ class ModelSettings(LinearSettings):
         high=MAX_VALUES,
         metavar="N",
     )
+    vectors: str | None = setting(
+        None,
+        "Table of word vectors, for few labeled texts: a text file of word2vec, GloVe or fastText, an .npz file, or "
+        "the folder or the installed package of a static model. Only training reads it: it becomes weights of words. "
+        "With it, `auto` is `stacked`.",
+        metavar="FILE|PACKAGE",
+    )
+    vector_words: int = setting(
+        VECTOR_WORDS,
+        "Number of words that the model gets from --vectors beside those of the documents: its first ones, which are "
+        "the most frequent ones.",
+        low=0,
+        metavar="N",
+    )
+    more_words: tuple[str, ...] = setting(
+        (),
+        "Words that the model gets from `vectors` before the first ones of the table, such as those of unlabeled texts.",
+        is_option=False,
+    )
     keep_sample: int | None = setting(
         None,
         "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
@@ -223,10 +247,12 @@ class ModelSettings(LinearSettings):
         defaults = {each.name: each.default for each in fields(self)}
         special = [name for name in OF_SOME_MODELS if getattr(self, name) != defaults[name]]
         if special:  # only then, because the record of a model imports NumPy
-            options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
+            options = self.linear_model.options if self.is_linear else self._record.options
             for name in special:
                 if name not in options:
                     raise refuse(name, f"{self.model} does not use it")
+        if self.vectors is not None and self.model not in (AUTO, STACKED):
+            raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")
         if self.smoothing is not None:
             is_right = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
             require(
@@ -281,7 +307,12 @@ class ModelSettings(LinearSettings):
         """Whether it is a discriminative model, which is fitted to documents, not to class
         statistics.
         """
-        return self.model in LINEAR_MODELS
+        return self.model in LINEAR_MODELS or (self.model == AUTO and self.vectors is not None)
+
+    @property
+    def linear_model(self) -> Any:
+        """The record of the linear model; with word vectors, `auto` is `stacked`."""
+        return LINEAR_MODELS[STACKED if self.model == AUTO else self.model]
 
     @property
     def _record(self) -> EventModel:

@@ -49,7 +49,8 @@ class Train:
     max_model_bytes: int | None = options.max_model_bytes()
     unlabeled: tuple[str, ...] = setting(
         (),
-        "Documents to train on without their labels; may be repeated. Needs --em or --keywords.",
+        "Documents to train on without their labels; may be repeated. Needs --em, --keywords or --vectors, for which "
+        "their words are added to the model.",
         file="source",
         is_repeated=True,
         title="Unlabeled documents",
@@ -94,12 +95,13 @@ class Train:
     "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
     "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB.",
     rules=[
-        *(Excludes(name, "model=best") for name in ("unlabeled", "keywords")),
+        Excludes("keywords", "model=best"),
+        Excludes("keywords", "vectors"),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
         *(Excludes("cluster", f"model={name}", ON_ONE_MACHINE) for name in NOT_ON_CLUSTERS),
         Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
-        *(Excludes("max_model_bytes", name) for name in ("unlabeled", "keywords")),
+        Excludes("max_model_bytes", "keywords"),
     ],
 )
 def train(given: Train) -> None:
@@ -193,8 +195,11 @@ def _train(given: Train) -> TrainedModel:
     if given.keywords is not None:
         return learn_keywords(given, given.keywords)
     if given.unlabeled:
-        needed = "--em or --keywords"
-        raise SettingsError(f"needs {needed}", where="unlabeled", hint=f"add {needed}")
+        if not given.model_settings.get("vectors"):
+            needed = "--em, --keywords or --vectors"
+            raise SettingsError(f"needs {needed}", where="unlabeled", hint=f"add {needed}")
+        words = list_unlabeled_words(given)
+        given = replace(given, model_settings={**given.model_settings, "more_words": words})
     if is_model and given.is_search:
         what = "best needs texts, but SOURCE is a model, which holds only counts"
         hint = "name a model"
@@ -307,6 +312,26 @@ def _search(given: Train) -> TrainedModel:
         each.name: getattr(best.model_settings, each.name) for each in fields(best.model_settings)
     }
     return _fit(replace(given, features=best.features, model_settings=settings))
+
+
+def list_unlabeled_words(given: Train) -> tuple[str, ...]:
+    """Return the words of the unlabeled documents, the most frequent ones first."""
+    from nbtext.model.source_counting import CountingTask, count_in_threads, source_features
+
+    check_texts(given, where="unlabeled")
+    with running.open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
+        features = replace(
+            source_features(source, given.features),
+            view=(),
+            analyzer="word",
+            ngrams=(1, 1),
+            fields=(),
+        )
+        task = CountingTask(features, 0, is_labeled=False)
+        counts = count_in_threads(source, task, given.run.jobs, on_batch)
+    assert counts.vocabulary is not None
+    order = (-counts.statistics.feature_occurrences).argsort(kind="stable")
+    return tuple(map(counts.vocabulary.terms.__getitem__, order.tolist()))
 
 
 def learn_keywords(given: Train, keywords: Keywords, *, steps: int = 0) -> TrainedModel:

@@ -144,7 +144,9 @@ def predict_documents(
         The labels of each class of the documents to predict.
     """
     n_tokens = known_tokens(held_out)
-    if training.vocabulary is not None and features.vocabulary is None:
+    if model_settings.vectors is not None:  # they are known of all words of the documents
+        model_settings = replace(model_settings, vector_words=0)
+    elif training.vocabulary is not None and features.vocabulary is None:
         columns = training.statistics.used_features
         held_out = held_out.restrict(columns, training.statistics.n_features)
         training = training.restrict(columns)

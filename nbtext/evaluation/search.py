@@ -30,7 +30,7 @@ import numpy as np
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
+from nbtext.bayes.settings import AUTO, CONFIDENCE, VECTOR_WORDS, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
 from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.settings import GIVEN, SHOWN
@@ -112,7 +112,7 @@ class Candidate:
 
     @property
     def is_stacked(self) -> bool:
-        return self.is_linear and LINEAR_MODELS[self.model_settings.model].is_stacked
+        return self.is_linear and self.model_settings.linear_model.is_stacked
 
     @property
     def goalless_settings(self) -> ModelSettings:
@@ -129,7 +129,7 @@ class Candidate:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the tasks that it can be trained for."""
-        is_of_one = self.is_linear and not LINEAR_MODELS[self.model_settings.model].is_one_vs_rest
+        is_of_one = self.is_linear and not self.model_settings.linear_model.is_one_vs_rest
         return ("one",) if is_of_one else ("one", "several")
 
 
@@ -157,8 +157,13 @@ def list_candidates(
         tf, idf, norm = WEIGHTINGS[weighting]
         return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
 
-    found = [
-        candidate(name, "counts", replace(model_settings, model=AUTO))
+    first = next(iter(sets))  # words, or those that are given
+    plain = replace(
+        model_settings, model=AUTO, vectors=None, vector_words=VECTOR_WORDS, more_words=()
+    )
+    found = [candidate(first, "counts", replace(model_settings, model=AUTO))]
+    found += [
+        candidate(name, "counts", plain)
         for name in sets
         if name in (WORDS, PAIRS, CHARACTERS, GIVEN)
     ]
@@ -168,12 +173,11 @@ def list_candidates(
         None,
     ):
         for own_set in sets:
-            for model in LINEAR_MODELS:
-                for name, weighting, C in LINEAR_MODELS[model].searched:
+            for model, record in LINEAR_MODELS.items():
+                shared = model_settings if record.is_stacked else plain
+                for name, weighting, C in record.searched:
                     if own_set in (name, GIVEN):
-                        found.append(
-                            candidate(name, weighting, replace(model_settings, model=model, C=C))
-                        )
+                        found.append(candidate(name, weighting, replace(shared, model=model, C=C)))
     return list(dict.fromkeys(found))
 
 
@@ -406,7 +410,11 @@ def search_model(
     corpora = Corpora(candidates, count)
     search = _Fitter(jobs, corpora.evaluator.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
-    best = search.fit(candidates[0], corpora.get(candidates[0]))
+    default = candidates[0]
+    # word vectors are for few documents
+    if default.is_linear and not search.is_small(default, corpora.get(default)):
+        default = candidates[1]
+    best = search.fit(default, corpora.get(default))
     assert best is not None  # the first fit raises an error, or has a result
     if best.fitted.estimate is not None:  # else there is nothing to choose by
         found = (

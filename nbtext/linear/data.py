@@ -24,6 +24,8 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from nbtext.linear.vectors import WordVectors
+
 AT_ONCE = 2**18  # entries whose squares are in memory at once
 ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
 
@@ -137,6 +139,7 @@ class TrainingData:
     words    (n_words,) of the columns, those of single words, of which a stack has parts; None:
              there are none
     factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
+    vectors  of words, of which a stack has a part; None: there are none
     """
 
     indptr: Integers
@@ -152,6 +155,7 @@ class TrainingData:
     bounds: tuple[int, ...] | None = None
     words: Integers | None = None
     factors: Floats | None = None
+    vectors: WordVectors | None = None
 
     def __len__(self) -> int:
         return len(self.classes)

@@ -21,7 +21,6 @@ from nbtext.bayes import label_calibration
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, judge
@@ -85,7 +84,7 @@ def learn(
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
-    model: LinearModel = LINEAR_MODELS[settings.model]
+    model: LinearModel = settings.linear_model
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
         # of the others, only documents without a word are held out
@@ -317,11 +316,11 @@ def learn_labels(
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     data.mean_square()  # raises where sums of squares would overflow
-    model: LinearModel = LINEAR_MODELS[settings.model]
+    model: LinearModel = settings.linear_model
     if not model.is_one_vs_rest:
         hint = "use --model svm or nbsvm, which compare each label with the rest"
         what = f"{settings.model} cannot be trained on documents with several labels"
-        raise SettingsError(what, where="model", hint=hint)
+        raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
     folds = _hold_out_sets(data, settings)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)

@@ -26,7 +26,7 @@ from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import LinearSettings
+from nbtext.bayes.settings import VECTORS, LinearSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
@@ -40,6 +40,7 @@ from nbtext.linear.data import (
 )
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import OneVsRest, compile_weights
+from nbtext.linear.vectors import VARIANCE, VectorRegression
 from nbtext.parallel import return_memory
 
 # inverse document frequencies
@@ -50,6 +51,14 @@ TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
 # the mean entry. With two labels, complement Naive Bayes is the multinomial model, and the first
 # one stands for both.
 BAYES = (("multinomial", 0.1), ("complement", 0.1))
+# the same with word vectors, which are for few documents
+SMOOTHED = (
+    ("dirichlet", 1.0),
+    ("dirichlet", 3.0),
+    ("dirichlet", 10.0),
+    ("complement", 0.3),
+    ("complement", 1.0),
+)
 LINEAR_PARTS: dict[str, type[OneVsRest]] = {"nbsvm": NbSvm, "svm": OneVsRest}
 MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 # Inverse regularization strength of NB-SVM over characters, whose n-grams overlap. With 0.5, not 1,
@@ -99,19 +108,29 @@ class Stack:
         self._jobs = jobs
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
+        columns = np.arange(data.n_features, dtype=np.int32)
+        self._regression: VectorRegression | None = None
+        if data.vectors is not None:
+            # smoothing is over the words that a document has
+            columns = columns[sum_columns(data.indices, None, data.n_features) > 0]
+            self._regression = VectorRegression(data, data.vectors)
         for name, start, stop in zip(
             data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True
         ):
-            whole = of_words = _make_view(data, name, np.arange(start, stop, dtype=np.int32))
+            own = columns[slice(*np.searchsorted(columns, (start, stop)))]
+            whole = of_words = _make_view(data, name, own)
             bayes = Part(name, *BAYES[0])  # until one is chosen
             words = (
                 np.zeros(0, np.int64) if data.words is None or data.n_classes == TWO else data.words
             )
-            words = words[(words >= start) & (words < stop)]
+            words = np.intersect1d(words, own)
             if len(words):
                 of_words = _make_view(data, name, words.astype(np.int32))
             for part in [bayes, *self._list_linear(name, has_words=len(words) > 0)]:
                 self._fitted.append(Fitted(part, of_words if part.is_of_words else whole))
+        if self._regression is not None:
+            name = data.views[0] if data.views else ""
+            self._fitted.append(Fitted(Part(name, VECTORS, C=VARIANCE), self._fitted[0].view))
         self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
 
     @property
@@ -193,8 +212,10 @@ class Stack:
             if part.C is None:
                 chosen, scores = self._choose_bayes(view, held_out)
             else:
-                problem = self._make_problem(part, view)
                 own = solver._replace(C=part.C)
+                problem: Any = self._regression
+                if part.model != VECTORS:
+                    problem = self._make_problem(part, view)
                 rough = problem.solve(make_rough(own))
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
@@ -217,9 +238,14 @@ class Stack:
         found = []
         left_out = corpus.left_out
         unseen = left_out.count_unseen(statistics.document_frequencies)[:, None]
-        for name, smoothing in BAYES[:1] if view.data.n_classes == TWO else BAYES:
+        candidates = BAYES if self._regression is None else (*BAYES, *SMOOTHED)
+        for name, smoothing in (
+            candidates[:1]
+            if view.data.n_classes == TWO and self._regression is None
+            else candidates
+        ):
             model = EVENT_MODELS[name]
-            pseudo_count = _scale(smoothing, view.data)
+            pseudo_count = _scale(Part(view.name, name, smoothing), view.data)
             (scores,) = replace(corpus, model=model).scores(pseudo_count)
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
@@ -237,11 +263,20 @@ class Stack:
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
         data = self._data
+        vectors = data.vectors
+        places = np.arange(data.n_features) if vectors is None else vectors.places
+        bounds = np.array(self._bounds)
+        if vectors is not None:
+            bounds = np.array(vectors.bounds or (0, len(places)))
         bias = np.zeros(data.n_classes)
         defaults = np.zeros((len(self._bounds) - 1, data.n_classes))
         # of the parts
         weights: list[list[tuple[Integers32, Floats32]]] = [[] for _ in bias]
+        used_columns = [each.view.columns for each in self._fitted]
         while self._fitted:
+            if self._fitted[0].part.model == VECTORS:
+                self._add_vectors(self._fitted.pop(0), solution, weights)
+                continue
             default, solved = self._solve(self._fitted[0], solution)
             part, view, _ = self._fitted.pop(0)
             defaults[data.views.index(view.name) if view.name else 0] += part.weight * default
@@ -256,15 +291,39 @@ class Stack:
                 )
         joined = []
         for own_class, parts in enumerate(weights):
-            total = np.zeros(data.n_features)
+            total = np.zeros(len(places))
+            if vectors is not None:  # words that no document has get no weight of Naive Bayes
+                total -= np.repeat(defaults[:, own_class], np.diff(bounds))
+                for columns in used_columns:
+                    total[places[columns]] = 0
             while parts:
-                places, own = parts.pop()
-                total[places] += own
+                columns, own = parts.pop()
+                total[places[columns]] += own
             used = np.flatnonzero(total).astype(np.int32)
             joined.append(LabelWeights(own_class, float(bias[own_class]), used, total[used]))
-        bounds = None if len(defaults) == 1 else np.array(self._bounds, dtype=np.int64)
-        scorer = compile_weights(joined, data.n_features, data.n_classes)
-        return replace(scorer, default=defaults.ravel(), bounds=bounds)
+        scorer = compile_weights(joined, len(places), data.n_classes)
+        return replace(
+            scorer, default=defaults.ravel(), bounds=None if len(defaults) == 1 else bounds
+        )
+
+    def _add_vectors(
+        self,
+        fitted: Fitted,
+        solution: StackedSolution,
+        weights: list[list[tuple[Integers32, Floats32]]],
+    ) -> None:
+        """Add the weights of the regression on word vectors to those of each class."""
+        regression = self._regression
+        vectors = self._data.vectors
+        assert regression is not None
+        assert vectors is not None
+        found = regression.solve(solution.solver, fitted.start)
+        solution.is_converged &= found.is_converged
+        further = np.arange(self._data.n_features, len(vectors.places), dtype=np.int32)
+        columns = np.append(vectors.columns, further)
+        for own_class, parts in enumerate(weights):
+            values = fitted.part.weight * regression.weigh(found, own_class)
+            parts.append((columns, values.astype(np.float32)))
 
     def _solve(
         self, fitted: Fitted, solution: StackedSolution
@@ -307,14 +366,18 @@ def _compile(part: Part, data: TrainingData) -> LinearScorer:
     """Return the scorer of a Naive Bayes part."""
     statistics = count_classes(_documents(data), data.n_features, data.n_classes)
     scorer: LinearScorer = EVENT_MODELS[part.model].compile(
-        statistics, smoothing=_scale(part.smoothing, data)
+        statistics, smoothing=_scale(part, data)
     )
     return scorer
 
 
-def _scale(smoothing: float, data: TrainingData) -> float:
-    """Return the pseudo-count that is `smoothing` in units of the mean entry."""
-    return smoothing * float(data.values.mean() if len(data.values) else 1.0)
+def _scale(part: Part, data: TrainingData) -> float:
+    """Return the smoothing of a part for the event model: `Part.smoothing` is in units of the mean
+    entry, but for Dirichlet smoothing.
+    """
+    if part.model == "dirichlet":
+        return part.smoothing
+    return part.smoothing * float(data.values.mean() if len(data.values) else 1.0)
 
 
 def _split(scorer: LinearScorer) -> list[LabelWeights]:

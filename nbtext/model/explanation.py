@@ -30,12 +30,14 @@ from nbtext.records import frozen
 class Contribution:
     """A feature of a document, its count, and what it adds to the log-odds of two labels, in nats.
 
-    count  None: not known, as of a matrix of weights
+    count         None: not known, as of a matrix of weights
+    is_untrained  whether no training document has the feature, and its weight is of word vectors
     """
 
     feature: str
     count: int | None
     log_odds: float
+    is_untrained: bool = False
 
 
 @frozen
@@ -258,7 +260,11 @@ class Odds:
         names = self._explainer.feature_names(indices, self.texts[row])
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
         shown = counts.tolist() if rows.is_counted else [None] * len(counts)
-        return [Contribution(names[place], shown[place], float(log_odds[place])) for place in order]
+        is_untrained = self._model.are_untrained(indices).tolist()
+        return [
+            Contribution(names[place], shown[place], float(log_odds[place]), is_untrained[place])
+            for place in order
+        ]
 
     def choose_other(self, row: int, own: int, against: int | None) -> int | None:
         """Return the class that a label is compared with; None if there is none."""

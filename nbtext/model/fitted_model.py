@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.arrays import Array, Bytes, Floats, Integers, Integers32, Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
@@ -134,6 +134,9 @@ class FittedModel:
     full_features : int, optional
         How many features there were before the model was made smaller; see `artifact.reduction`.
         None: it was not.
+    untrained : (n_features / 8,) uint8, optional
+        A bit for each feature: whether no training document has it, so that its weight comes from
+        word vectors. None: each feature is of a training document.
     """
 
     task: Task
@@ -153,6 +156,13 @@ class FittedModel:
     label_columns: int | None = None
     documents: DocumentNumbers | None = None
     full_features: int | None = None
+    untrained: Bytes | None = None
+
+    def are_untrained(self, features: Integers | Integers32) -> Mask:
+        """Return whether no training document has these features."""
+        if self.untrained is None:
+            return np.zeros(len(features), dtype=bool)
+        return np.unpackbits(self.untrained).astype(bool)[features]
 
     @property
     def is_left_out(self) -> bool:

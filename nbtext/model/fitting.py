@@ -257,6 +257,11 @@ def prepare(
     if counts.label_sets is not None:
         check_several_labels(features, model_settings)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
+    if model_settings.vectors is not None:
+        if model_settings.model == AUTO:
+            model_settings = replace(model_settings, model=STACKED)
+        if features.is_counting and features.tf == "count":
+            features = replace(features, tf="log")
     is_selected = model_settings.model == AUTO
     return Fitting(counts, columns, features, model_settings, jobs, None, is_selected)
 
@@ -395,6 +400,14 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
     settings = given.settings
     labels = counts.labels
     statistics = counts.statistics
+    words = vectors = None
+    vocabulary = counts.vocabulary
+    if settings.model == STACKED:
+        words = find_words(counts.vocabulary, given.features)
+    if settings.vectors is not None:
+        from nbtext.model.word_vectors import add_words
+
+        vocabulary, vectors = add_words(counts.vocabulary, words, given.features, settings)
     sample, weighting = counts.weigh_documents(given.features)
     n_hapax = given.unseen
     # tokens that models of other folds know; see `LeaveOneOut.n_known`
@@ -420,7 +433,8 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
             None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
             given.features.view,
             None if bounds is None else tuple(bounds.tolist()),
-            find_words(counts.vocabulary, given.features) if settings.model == STACKED else None,
+            words,
+            vectors=vectors,
         )
     task: Task
     if isinstance(data, BlockedData) or data.sets is None:
@@ -436,7 +450,14 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
         task = SeveralLabels.of(labels, statistics, scorer, fit)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
+    if vectors is not None:
+        counts = replace(counts, vocabulary=vocabulary)
+        given = replace(given, counts=counts, columns=None)
     model = given.make_model(task, weighting, scorer.round().share_rows(), hyperparameters)
+    if vectors is not None:
+        is_trained = np.zeros(scorer.n_features, dtype=bool)
+        is_trained[vectors.places[statistics.used_features]] = True
+        model = replace(model, untrained=np.packbits(~is_trained))
     return replace(model, documents=DocumentNumbers.of(statistics))
 
 

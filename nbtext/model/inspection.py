@@ -21,6 +21,7 @@ from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, number_of
 from nbtext.features.analyzer import Analyzer
+from nbtext.features.counting import find_columns
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
@@ -160,15 +161,17 @@ class Inspector:
         has_counts = self.has_counts
         is_known = has_counts and statistics.knows_documents
         is_exclusive = self._fitted.task.is_exclusive
+        is_untrained = self._fitted.are_untrained(columns).tolist()
         for place, j in enumerate(columns.tolist()):
+            none = 0 if is_untrained[place] else None
             yield FeatureView(
                 self.name(j),
                 float(log_odds[place]),
                 float(z[place]) if has_counts else None,
                 float(self.mutual_information[j]) if is_known and is_exclusive else None,
                 float(self.chi_squared[j]) if has_counts and is_exclusive else None,
-                occurrences[place].item() if has_counts else None,
-                documents[place].item() if is_known else None,
+                occurrences[place].item() if has_counts else none,
+                documents[place].item() if is_known else none,
             )
 
     @cached_property
@@ -201,7 +204,11 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     features = model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
         return counts.statistics
-    return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
+    columns = find_columns(features, counts.vocabulary)
+    own = np.flatnonzero(columns >= 0)  # a word of a table of vectors may have no document
+    statistics = counts.statistics.restrict(columns[own].astype(np.int64))
+    classes = np.arange(statistics.n_classes)
+    return statistics.align(own, len(features), classes=classes, n_classes=len(classes))
 
 
 HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's correction)

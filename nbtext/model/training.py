@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.errors import InputError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
@@ -183,7 +182,7 @@ def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int
 
 def can_be_blocked(model_settings: ModelSettings) -> bool:
     """Return whether the model can be fitted to documents in blocks, of which one is in memory."""
-    is_known = model_settings.is_linear and LINEAR_MODELS[model_settings.model].is_one_vs_rest
+    is_known = model_settings.is_linear and model_settings.linear_model.is_one_vs_rest
     return HAS_KERNEL and is_known
 
 

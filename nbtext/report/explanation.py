@@ -153,7 +153,10 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
     names = ("id", "label", "probability", "against", "other_probability", "log_odds")
     plain: dict[str, Any] = {name: getattr(explanation, name) for name in names}
     plain["terms"] = asdict(explanation.terms)
-    plain["contributions"] = [asdict(each) for each in shown]
+    plain["contributions"] = [
+        {name: value for name, value in asdict(each).items() if name != "is_untrained" or value}
+        for each in shown
+    ]
     plain["other_contributions"] = others
     plain["known"] = explanation.known
     if explanation.label is None:
@@ -214,7 +217,8 @@ def _rows(explanation: Explanation, n_features: int | None) -> Iterator[Row]:
         yield [*head, "none", "", "", ""]
         return
     for part in shown:
-        yield [*head, "feature", part.feature, part.count, part.log_odds]
+        term = "untrained" if part.is_untrained else "feature"
+        yield [*head, term, part.feature, part.count, part.log_odds]
     if len(shown) < len(explanation.contributions):
         yield [*head, "others", "", len(explanation.contributions) - len(shown), others]
     for name, value in asdict(explanation.terms).items():
@@ -253,6 +257,15 @@ def _visible(text: str) -> str:
     return "\n".join(map(printable, lines))
 
 
+def _name_features(parts: Sequence[Contribution]) -> list[str]:
+    """Return the features as they are shown, and mark those that no training document has."""
+    names = show_features([part.feature for part in parts])
+    return [
+        f"{name} (untrained)" if part.is_untrained else name
+        for part, name in zip(parts, names, strict=True)
+    ]
+
+
 def _table(explanation: Explanation, n_features: int) -> RenderableType:
     """Make a table of the largest contributions, with bars to the right for the label and to the
     left against it.
@@ -263,7 +276,7 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
-    for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
+    for part, feature in zip(shown, _name_features(shown), strict=True):
         bar = "━" * max(1, round(abs(part.log_odds) / strongest * BAR / 2))
         left = part.log_odds < 0
         drawing = Text(
@@ -330,7 +343,7 @@ def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     shown = explanation.contributions[:maximum]
     others = explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
-    for part, feature in zip(shown, show_features([part.feature for part in shown]), strict=True):
+    for part, feature in zip(shown, _name_features(shown), strict=True):
         yield _row(
             "", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest
         )

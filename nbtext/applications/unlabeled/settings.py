@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbtext.records import frozen
-from nbtext.settings import Needs, Settings, setting
+from nbtext.settings import Excludes, Needs, Settings, setting
 
 
 @frozen(kw_only=True)
@@ -11,7 +11,10 @@ class UnlabeledSettings(Settings):
     """How a model is trained on unlabeled documents."""
 
     TITLE = "Unlabeled documents"
-    RULES_OF_COMMAND = (Needs("em", "unlabeled|keywords"),)
+    RULES_OF_COMMAND = (
+        Needs("em", "unlabeled|keywords"),
+        *(Excludes("em", name) for name in ("model=best", "vectors", "max_model_bytes")),
+    )
 
     em: int | None = setting(
         None,

@@ -1,0 +1,139 @@
+"""Softmax regression on the mean word vector of a document, folded into a weight for each word.
+
+The mean z = Σ_j x_j v_j / Σ_j x_j |v_j| is linear in the values x_j of the words, up to a factor of
+the document. So the scores β_k·s(z − m) + b_k of a regression are, up to that factor, the sums of
+x_j times the weights
+
+    w_kj = [s (v_j − |v_j| m)·β_k + |v_j| b_k] / ρ
+
+where m and s bring z to the mean 0 and the mean square length 1, and ρ is the mean of Σ_j x_j
+|v_j|. A document for which this sum is ρ has the log-odds of the regression. A word has a weight
+whether or not a document of the training data has it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nbtext.arrays import Array, Floats, Floats32, Integers32, Mask
+from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.linear.data import SolverSettings, TrainingData, make_rough
+from nbtext.linear.logistic import MIN_GAIN, ROUGH_GAIN, descend
+from nbtext.records import frozen
+
+VARIANCE = 10.0  # of the normal prior of each parameter but the intercepts
+MAX_FITTED = 1 << 15  # documents of a regression; more hardly change it
+TINY = 1e-9
+
+
+@frozen(eq=False)
+class WordVectors:
+    """The vectors of the words among the features, and of further words, which no document has.
+
+    columns  (n_words,), ascending, of the features that are words
+    rows     (n_words + n_further, n_dimensions), the vectors of both; 0 where there is none
+    places   (n_features + n_further,), the column of each feature and further word in the scorer
+    bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
+    """
+
+    columns: Integers32
+    rows: Floats32
+    places: Integers32
+    bounds: tuple[int, ...] | None = None
+
+
+class Regression(NamedTuple):
+    """The parameters of a regression; see the head of this file.
+
+    mean, scale, length  m, s and ρ
+    table                (n_dimensions + 1, n_classes), β and, in the last row, b
+    """
+
+    mean: Array
+    scale: float
+    length: float
+    table: Floats
+    is_converged: bool = True
+
+
+class VectorRegression:
+    """The regression over given training data. Its solutions are records of Regression."""
+
+    def __init__(self, data: TrainingData, vectors: WordVectors) -> None:
+        self._classes = data.classes
+        self._n_classes = data.n_classes
+        self._shares = data.document_weights
+        self._rows = vectors.rows
+        self._norms = np.linalg.norm(vectors.rows, axis=1)
+        n_words = len(vectors.columns)
+        words = data.matrix[:, vectors.columns].astype(np.float32)
+        self._lengths = words @ self._norms[:n_words]
+        self._means = words @ vectors.rows[:n_words]
+        self._means /= np.maximum(self._lengths, TINY)[:, None]
+
+    def solve(self, solver: SolverSettings, start: Regression | None = None) -> Regression:
+        """Return the regression of all documents, or of the first MAX_FITTED ones."""
+        return self._solve(np.ones(len(self._classes), dtype=bool), solver, start)
+
+    def score_folds(self, folds: Integers32, solver: SolverSettings, start: Regression) -> Floats:
+        """Return the scores (n_held_out, n_classes) of the documents in a fold, by regressions of
+        the others; see `data.Problem`.
+        """
+        scores = np.zeros((len(folds), self._n_classes))
+        for fold in np.unique(folds[folds != NEVER_HELD_OUT]).tolist():
+            own = self._solve(folds != fold, make_rough(solver), start)
+            held_out = np.flatnonzero(folds == fold)
+            means = (self._means[held_out] - own.mean) * own.scale
+            found = np.asarray(means @ own.table[:-1] + own.table[-1])
+            scores[held_out] = found * (self._lengths[held_out] / own.length)[:, None]
+        held: Floats = scores[folds != NEVER_HELD_OUT]
+        return held
+
+    def weigh(self, found: Regression, own_class: int) -> Array:
+        """Return the weight of each word in a class, (n_words + n_further,)."""
+        slopes = found.scale * found.table[:-1, own_class]
+        intercept = found.table[-1, own_class] - float(found.mean @ slopes)
+        return np.asarray((self._rows @ slopes + self._norms * intercept) / found.length)
+
+    def _solve(
+        self, is_fitted: Mask, solver: SolverSettings, start: Regression | None
+    ) -> Regression:
+        documents = np.flatnonzero(is_fitted)[:MAX_FITTED]
+        means = self._means[documents].astype(np.float64)
+        mean = means.mean(axis=0)
+        means -= mean
+        scale = 1 / max(TINY, float(np.sqrt(np.square(means).sum(axis=1).mean())))
+        means *= scale
+        own = np.arange(len(documents)), self._classes[documents]
+        shares = self._shares[documents]
+        precision = np.append(np.full(means.shape[1], 1 / VARIANCE), 0.0)[:, None]
+
+        def objective(table: Floats) -> tuple[float, Floats]:
+            scores = means @ table[:-1] + table[-1]
+            scores -= scores.max(axis=1, keepdims=True)
+            own_scores = scores[own]
+            residuals = np.exp(scores, out=scores)
+            sums = residuals.sum(axis=1)
+            gradient = precision * table
+            value = float((gradient * table).sum()) / 2 + float(
+                shares @ (np.log(sums) - own_scores)
+            )
+            residuals *= (shares / sums)[:, None]
+            residuals[own] -= shares
+            gradient[:-1] += means.T @ residuals
+            gradient[-1] += residuals.sum(axis=0)
+            return value, gradient
+
+        squares = np.append(np.square(means).T @ shares, shares.sum())[:, None]
+        begin = np.zeros((means.shape[1] + 1, self._n_classes)) if start is None else start.table
+        table, is_converged = descend(
+            objective,
+            begin,
+            precision + squares / 4,
+            solver,
+            min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN,
+        )
+        length = max(TINY, float(self._lengths[documents].mean()))
+        return Regression(mean, scale, length, table, is_converged)
