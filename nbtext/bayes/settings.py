@@ -47,6 +47,11 @@ COMPARED_MODELS = ("multinomial", "complement")  # by the model `auto`, by leave
 FEW_DOCUMENTS_MODEL = "dirichlet"
 SELECTABLE_MODELS = (*COMPARED_MODELS, FEW_DOCUMENTS_MODEL)
 VECTOR_WORDS = 100_000  # that a model gets from a table of word vectors
+# Documents up to which `auto` with word vectors keeps the lengths of the documents. Of 40 to 400
+# messages, the accuracy is 0.93 to 0.98 with the lengths, and 0.85 to 0.97 without. Without them,
+# the log-loss of folds is 0.24, not 0.26, on 25,000 reviews, and the solver takes a fourth of the
+# time on 11,000 messages of newsgroups.
+MAX_WITH_LENGTHS = 4096
 MAX_VALUES = 1000  # of a feature, 0 included
 MAX_KEPT = 2**62  # documents of a retained sample
 # of smoothing and priors, so that their ratios and sums are finite

@@ -30,7 +30,7 @@ import numpy as np
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, CONFIDENCE, VECTOR_WORDS, ModelSettings
+from nbtext.bayes.settings import AUTO, CONFIDENCE, MAX_WITH_LENGTHS, VECTOR_WORDS, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
 from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.settings import GIVEN, SHOWN
@@ -411,9 +411,10 @@ def search_model(
     search = _Fitter(jobs, corpora.evaluator.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
     default = candidates[0]
-    # word vectors are for few documents
-    if default.is_linear and not search.is_small(default, corpora.get(default)):
-        default = candidates[1]
+    if default.is_linear:  # with word vectors; of many documents only the last stack has them
+        corpus = corpora.get(default)
+        if corpora.n_documents > MAX_WITH_LENGTHS or not search.is_small(default, corpus):
+            default = candidates[1]
     best = search.fit(default, corpora.get(default))
     assert best is not None  # the first fit raises an error, or has a result
     if best.fitted.estimate is not None:  # else there is nothing to choose by

@@ -24,8 +24,6 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from nbtext.linear.vectors import WordVectors
-
 AT_ONCE = 2**18  # entries whose squares are in memory at once
 ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
 
@@ -116,6 +114,22 @@ class LinearModel:
     options: tuple[str, ...] = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
     is_stacked: bool = False
+
+
+@frozen(eq=False)
+class WordVectors:
+    """The vectors of the words among the features, and of further words, which no document has.
+
+    columns  (n_words,), ascending, of the features that are words
+    rows     (n_words + n_further, n_dimensions), the vectors of both; 0 where there is none
+    places   (n_features + n_further,), the column of each feature and further word in the scorer
+    bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
+    """
+
+    columns: Integers32
+    rows: Floats32
+    places: Integers32
+    bounds: tuple[int, ...] | None = None
 
 
 @frozen(eq=False)

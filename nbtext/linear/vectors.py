@@ -17,31 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Floats32, Integers32, Mask
+from nbtext.arrays import Array, Floats, Integers32, Mask
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear.data import SolverSettings, TrainingData, make_rough
+from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
 from nbtext.linear.logistic import MIN_GAIN, ROUGH_GAIN, descend
-from nbtext.records import frozen
 
 VARIANCE = 10.0  # of the normal prior of each parameter but the intercepts
 MAX_FITTED = 1 << 15  # documents of a regression; more hardly change it
 TINY = 1e-9
-
-
-@frozen(eq=False)
-class WordVectors:
-    """The vectors of the words among the features, and of further words, which no document has.
-
-    columns  (n_words,), ascending, of the features that are words
-    rows     (n_words + n_further, n_dimensions), the vectors of both; 0 where there is none
-    places   (n_features + n_further,), the column of each feature and further word in the scorer
-    bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
-    """
-
-    columns: Integers32
-    rows: Floats32
-    places: Integers32
-    bounds: tuple[int, ...] | None = None
 
 
 class Regression(NamedTuple):
@@ -95,45 +78,48 @@ class VectorRegression:
         """Return the weight of each word in a class, (n_words + n_further,)."""
         slopes = found.scale * found.table[:-1, own_class]
         intercept = found.table[-1, own_class] - float(found.mean @ slopes)
-        return np.asarray((self._rows @ slopes + self._norms * intercept) / found.length)
+        of_vectors = self._rows @ slopes.astype(np.float32)  # in float64, the rows would be copied
+        return np.asarray((of_vectors + self._norms * intercept) / found.length)
 
     def _solve(
         self, is_fitted: Mask, solver: SolverSettings, start: Regression | None
     ) -> Regression:
         documents = np.flatnonzero(is_fitted)[:MAX_FITTED]
-        means = self._means[documents].astype(np.float64)
-        mean = means.mean(axis=0)
-        means -= mean
-        scale = 1 / max(TINY, float(np.sqrt(np.square(means).sum(axis=1).mean())))
-        means *= scale
+        means = self._means[documents]
+        mean = means.mean(axis=0, dtype=np.float64)
+        means -= mean.astype(np.float32)
+        squares = np.square(means)
+        scale = 1 / max(TINY, float(np.sqrt(squares.sum(axis=1).mean(dtype=np.float64))))
+        means *= np.float32(scale)
         own = np.arange(len(documents)), self._classes[documents]
         shares = self._shares[documents]
         precision = np.append(np.full(means.shape[1], 1 / VARIANCE), 0.0)[:, None]
 
         def objective(table: Floats) -> tuple[float, Floats]:
-            scores = means @ table[:-1] + table[-1]
+            narrow = table.astype(np.float32)
+            scores = means @ narrow[:-1] + narrow[-1]
             scores -= scores.max(axis=1, keepdims=True)
-            own_scores = scores[own]
+            own_scores = scores[own].astype(np.float64)
             residuals = np.exp(scores, out=scores)
-            sums = residuals.sum(axis=1)
+            sums = residuals.sum(axis=1, dtype=np.float64)
             gradient = precision * table
-            value = float((gradient * table).sum()) / 2 + float(
-                shares @ (np.log(sums) - own_scores)
-            )
-            residuals *= (shares / sums)[:, None]
-            residuals[own] -= shares
+            penalty = float((gradient * table).sum()) / 2
+            residuals *= (shares / sums).astype(np.float32)[:, None]
+            residuals[own] -= shares.astype(np.float32)
             gradient[:-1] += means.T @ residuals
-            gradient[-1] += residuals.sum(axis=0)
-            return value, gradient
+            gradient[-1] += residuals.sum(axis=0, dtype=np.float64)
+            return penalty + float(shares @ (np.log(sums) - own_scores)), gradient
 
-        squares = np.append(np.square(means).T @ shares, shares.sum())[:, None]
+        curvature = squares.T.astype(np.float64) @ shares * scale**2 / 4
+        curvature = np.append(curvature, shares.sum() / 4)[:, None]
         begin = np.zeros((means.shape[1] + 1, self._n_classes)) if start is None else start.table
         table, is_converged = descend(
             objective,
             begin,
-            precision + squares / 4,
+            precision + curvature,
             solver,
             min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN,
         )
-        length = max(TINY, float(self._lengths[documents].mean()))
+        # without a word that has a vector, no word has a weight
+        length = float(self._lengths[documents].mean()) or np.inf
         return Regression(mean, scale, length, table, is_converged)

@@ -24,6 +24,7 @@ from nbtext.bayes.settings import (
     COMPARED_MODELS,
     DECISION_METRICS,
     FEW_DOCUMENTS_MODEL,
+    MAX_WITH_LENGTHS,
     STACKED,
     ModelSettings,
 )
@@ -261,7 +262,8 @@ def prepare(
         if model_settings.model == AUTO:
             model_settings = replace(model_settings, model=STACKED)
         if features.is_counting and features.tf == "count":
-            features = replace(features, tf="log")
+            has_lengths = counts.statistics.n_documents <= MAX_WITH_LENGTHS
+            features = replace(features, tf="log", norm=features.norm if has_lengths else "l2")
     is_selected = model_settings.model == AUTO
     return Fitting(counts, columns, features, model_settings, jobs, None, is_selected)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from nbtext.arrays import Integers
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import merge_sorted
 from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
-from nbtext.linear.vectors import WordVectors
+from nbtext.linear.data import WordVectors
 from nbtext.registry import load_method
 
 
@@ -45,7 +47,7 @@ def add_words(
     ]
     words_of = [_remove_prefix(terms[column], prefixes) for column in words.tolist()]
     asked = [*words_of, *settings.more_words]
-    table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
+    table = read_table(settings.vectors, asked, settings.vector_words)
     further = [*settings.more_words, *table.further]
     further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
     find = Analyzer(replace(features, view=(), fields=(), analyzer="word", ngrams=(1, 1)))
@@ -67,6 +69,19 @@ def add_words(
     rows = np.concatenate((table.rows[: len(words_of)], further_rows[places]))
     vectors = WordVectors(words.astype(np.int32), rows, np.concatenate(columns), bounds)
     return union, vectors
+
+
+def read_table(source: str, words: Sequence[str], n_further: int) -> Any:
+    """Return the vectors of words of the documents, and of further words; see `Table` in the
+    application.
+
+    raises  InputError: the table cannot be read, or has none of the words
+    """
+    table = load_method("read_vectors")(source, words, n_further)
+    if not table.rows.any():
+        hint = "give a table of the language of the documents"
+        raise InputError("has no word of the documents", where=source, hint=hint)
+    return table
 
 
 def _remove_prefix(term: str, prefixes: list[str]) -> str:

@@ -52,6 +52,12 @@ class Label:
         file="input",
         parse=parse_keywords,
     )
+    vectors: str | None = setting(
+        None,
+        "Table of word vectors, from which the model also knows words that no answer has; see `nbtext train --vectors`.",
+        file="input",
+        metavar="FILE|PACKAGE",
+    )
     multi_label: bool = setting(
         False, "Give a document any number of labels. The key of a label turns it on or off."
     )
@@ -72,7 +78,10 @@ class Label:
     common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",
     example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
     notes="Memory holds the texts and the counts of --pool documents, and 400 bytes for each of them.",
-    rules=[Excludes("keywords", "model")],
+    rules=[
+        Excludes("keywords", "model"),
+        *(Excludes("vectors", name) for name in ("model", "keywords", "multi_label", "hash_bits")),
+    ],
 )
 def label(given: Label) -> None:
     """Label documents in the terminal, starting with those from which the model learns most.
@@ -94,6 +103,7 @@ def label(given: Label) -> None:
     from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
+    from nbtext.model.word_vectors import read_table
 
     output = given.output
     features = given.features
@@ -139,6 +149,12 @@ def label(given: Label) -> None:
         )
     if words is not None:
         trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
+    of_vectors = None
+    if given.vectors is not None:
+        assert pool.counts.vocabulary is not None  # see the rules
+        known = tuple(pool.counts.vocabulary.terms)
+        read_table(given.vectors, known, 0)  # an error is said before the session
+        of_vectors = ModelSettings(vectors=given.vectors, vector_words=len(known), more_words=known)
     names = source.field_names or (TEXT,)
     is_exclusive = trained is not None and trained.fitted.task.is_exclusive
     file = AnswerFile(
@@ -150,7 +166,7 @@ def label(given: Label) -> None:
             raise SettingsError(
                 what, where=output, hint="leave out --multi-label, or start without this model"
             )
-        learner = Learner(features, trained, has_lists=file.has_lists)
+        learner = Learner(features, trained, has_lists=file.has_lists, of_vectors=of_vectors)
         LabelingScreen(
             Session(pool, file, learner, given.labels), Locator(features), running.screen()
         ).run()

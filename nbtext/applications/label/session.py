@@ -45,6 +45,9 @@ class Learner:
         The existing model; None: there is none.
     has_lists
         Whether the answers are lists of labels.
+    of_vectors
+        Settings with word vectors and the words of all documents, for two labels and more; None:
+        there are none.
 
     Raises
     ------
@@ -53,10 +56,16 @@ class Learner:
     """
 
     def __init__(
-        self, features: FeatureSettings, trained: TrainedModel | None, *, has_lists: bool
+        self,
+        features: FeatureSettings,
+        trained: TrainedModel | None,
+        *,
+        has_lists: bool,
+        of_vectors: ModelSettings | None = None,
     ) -> None:
         self.features = features
         self._has_lists = has_lists
+        self._of_vectors = of_vectors
         self._earlier = trained.fitted if trained is not None else None
         self._initial: CorpusCounts | None = None
         if trained is not None:
@@ -94,6 +103,8 @@ class Learner:
         counts = self.counts
         if counts is None or not counts.labels or not counts.statistics.n_features:
             return None
+        if self._of_vectors is not None and len(counts.labels) > 1:
+            return fit_model(counts, self.features, self._of_vectors)
         features, settings, selection = self._plan()
         return fit_model(counts, features, settings, selection=selection)
 
@@ -113,7 +124,7 @@ class Learner:
         return united.restrict(theirs.astype(np.int64))
 
     def _count(self, answers: Sequence[Answer]) -> CorpusCounts:
-        counter = CorpusCounter(self.features, sample_size=0)
+        counter = CorpusCounter(self.features, sample_size=None if self._of_vectors else 0)
         batch = batch_of([answer.document for answer in answers])
         batch.labels = [
             answer.labels if self._has_lists else answer.labels[0] for answer in answers
