@@ -13,7 +13,7 @@ class UnlabeledSettings(Settings):
     TITLE = "Unlabeled documents"
     RULES_OF_COMMAND = (
         Needs("em", "unlabeled|keywords"),
-        *(Excludes("em", name) for name in ("model=best", "vectors", "max_model_bytes")),
+        *(Excludes("em", name) for name in ("model=best", "max_model_bytes")),
     )
 
     em: int | None = setting(

@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli import running
-from nbtext.cli.train import Train, check_texts, learn_keywords
+from nbtext.cli.train import Train, check_texts, learn_keywords, list_unlabeled_words
 from nbtext.errors import InputError
 from nbtext.model.keywords import count_unlabeled
 from nbtext.model.source_counting import count_source, source_features
@@ -29,9 +30,15 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
     say = partial(running.say, quiet=given.run.quiet)
     jobs = given.run.jobs
     model_settings = ModelSettings(**given.model_settings)
-    if model_settings.model == AUTO:  # which could select complement, which needs labels
+    if (
+        model_settings.model == AUTO and model_settings.vectors is None
+    ):  # which could select complement, which needs labels
         model_settings = replace(model_settings, model="multinomial")
-    check_semi_supervised(given.features, model_settings)
+    has_vectors = model_settings.vectors is not None
+    if has_vectors:
+        model_settings = replace(model_settings, more_words=list_unlabeled_words(given))
+    else:
+        check_semi_supervised(given.features, model_settings)
     with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (
         source,
         on_batch,
@@ -43,9 +50,14 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
         labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
         if not labeled.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
-        trained = train_with_unlabeled(
-            labeled, others, features, model_settings, steps, say=say, jobs=jobs
-        )
+        if has_vectors:
+            trained = train_on_own_labels(
+                labeled, others, features, model_settings, say=say, jobs=jobs
+            )
+        else:
+            trained = train_with_unlabeled(
+                labeled, others, features, model_settings, steps, say=say, jobs=jobs
+            )
     if trained.fitted.unlabeled is None:
         say("the unlabeled documents do not help: the model is trained without them")
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input))

@@ -1,27 +1,42 @@
 """Read the vectors of some words from a table: a text file of word2vec, GloVe or fastText, an .npz
-file, or a static model with a tokenizer.
+file, or a static model with a tokenizer. Nothing in a table is executed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import lru_cache
+from importlib.machinery import PathFinder
+from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Floats32
+from nbtext.arrays import Array, Floats32
 from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
-from nbtext.documents.streams import open_stream
-from nbtext.errors import InputError, MissingExtra
+from nbtext.documents.decoding import Encoding
+from nbtext.documents.recognition import BINARY, HEAD_BYTES, recognize
+from nbtext.documents.streams import open_stream, warn
+from nbtext.errors import InputError, MissingExtra, list_some
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
 N_COMMON = 100_000  # first words of a table, whose mean is subtracted from all vectors
+MAX_HEADER = 100  # bytes
 MAX_LINE = 1 << 20  # bytes
+ROWS_AT_ONCE = 1 << 12  # words whose pieces are in memory
+TOKENIZERS = "*tokenizer*.json"
+IS_A_TABLE = "name a file, a folder or an installed package, because nothing is downloaded"
+IS_A_LINE = "each line of a table is a word and its numbers"
+SAVE_TEXT = "save the vectors as text, for example by gensim's save_word2vec_format"
+IS_NPZ = "it needs an array of words, (n,), of strings, and one of vectors, (n, n_dimensions)"
+IS_MODEL = "a static model has one .safetensors file and the tokenizer.json of its pieces"
+# of the numbers of safetensors; <u2 is for bfloat16, which NumPy lacks
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
+UNKNOWN = ("[UNK]", "<unk>")  # the pieces for characters that a tokenizer does not know
 
 
 class Table(NamedTuple):
@@ -37,145 +52,295 @@ class Table(NamedTuple):
     further_rows: Floats32
 
 
+class _Words(NamedTuple):
+    """What was read of a table of whole words.
+
+    asked    the words that were looked up
+    n_first  how many first words of the table were read whether or not they were asked for
+    places   the row of each word that was found
+    ranks    (n_rows,), ascending: the places of these words in the table
+    rows     (n_rows, n_dimensions), and a last one of zeros
+    """
+
+    asked: frozenset[str]
+    n_first: int
+    places: dict[str, int]
+    ranks: list[int]
+    rows: Floats32
+
+    def select(self, words: Sequence[str], n_further: int) -> Table | None:
+        """Return the vectors of words; None if they were not read."""
+        wanted = frozenset(words)
+        if n_further > self.n_first or not wanted <= self.asked:
+            return None
+        own = [self.places.get(word, -1) for word in words]
+        first = islice(self.places, bisect_left(self.ranks, n_further))
+        further = [word for word in first if word not in wanted]
+        return Table(self.rows[own], further, self.rows[[self.places[word] for word in further]])
+
+
+class _Pieces(NamedTuple):
+    """A static model: the vector of a word is the sum of those of its pieces.
+
+    space    what stands before a word, for a tokenizer whose pieces of the first word differ
+    names    the words that are one piece, in the order of the pieces
+    unknown  the pieces that stand for unknown characters
+    rows     (n_pieces, n_dimensions)
+    """
+
+    tokenizer: Any
+    space: str
+    names: list[str]
+    unknown: set[Any]
+    rows: Floats32
+
+    def select(self, words: Sequence[str], n_further: int) -> Table:
+        """Return the vectors of words, and of words that are one piece."""
+        wanted = frozenset(words)
+        further = [word for word in self.names if word not in wanted][:n_further]
+        return Table(self._sum(words), further, self._sum(further))
+
+    def _sum(self, words: Sequence[str]) -> Floats32:
+        found = np.zeros((len(words), self.rows.shape[1]), dtype=np.float32)
+        for place, ids in enumerate(_split(self.tokenizer, words, self.space)):
+            found[place] = self.rows[[each for each in ids if each not in self.unknown]].sum(axis=0)
+        return found
+
+
+def _split(tokenizer: Any, words: Sequence[str], space: str) -> Iterator[list[int]]:
+    """Yield the pieces of each word."""
+    for start in range(0, len(words), ROWS_AT_ONCE):
+        texts = [space + word for word in words[start : start + ROWS_AT_ONCE]]
+        for each in tokenizer.encode_batch(texts, add_special_tokens=False):
+            yield each.ids
+
+
+# the table that was read last, by its files as they were: folds and candidates ask for it again
+_lock = Lock()
+_last: dict[object, _Words | _Pieces] = {}
+
+
 def read_vectors(source: str, words: Sequence[str], n_further: int) -> Table:
-    """Return the vectors of some words, and of the most frequent words of the table.
+    """Return the vectors of some words, lower-cased, and of the most frequent words of the table.
+
+    Of words that are equal in lower case the first one in the table counts.
 
     source  a file, a folder, or the name of an installed package, which is not imported
 
     raises  InputError: there is no such file, or it is not a table of word vectors
     """
-    return _read(source, tuple(words), n_further)
+    lowered = [word.lower() for word in words]
+    paths = _find(source)
+    key = *paths, *((own.st_ino, own.st_size, own.st_mtime_ns) for own in map(Path.stat, paths))
+    with _lock:
+        known = _last.get(key)
+        table = known and known.select(lowered, n_further)
+        if table is None:
+            _last.clear()
+            if len(paths) > 1:
+                known = _read_pieces(*paths)
+            else:  # also what was asked before, because folds and candidates alternate
+                asked = frozenset(lowered).union(getattr(known, "asked", ()))
+                known = _read_words(paths[0], asked, n_further)
+            _last[key] = known
+            table = known.select(lowered, n_further)
+    assert table is not None  # what was read is what was asked for
+    return table
 
 
-@lru_cache(maxsize=1)
-def _read(source: str, words: tuple[str, ...], n_further: int) -> Table:
-    path = _find(source)
-    if path.is_dir():
-        return _read_pieces(path, words, n_further)
-    lines = _read_npz(path) if path.suffix == ".npz" else _read_lines(str(path))
-    return _select(lines, words, n_further, str(path))
-
-
-def _find(source: str) -> Path:
+def _find(source: str) -> list[Path]:
+    """Return the file of a table, or the weights and the tokenizer of a static model."""
     path = Path(source)
-    if path.exists():
-        return path
-    if source.isidentifier():
-        spec = importlib.util.find_spec(source)  # imports nothing
-        if spec is not None and spec.submodule_search_locations:
-            return Path(next(iter(spec.submodule_search_locations)))
-    hint = "give a file, a folder, or the name of an installed package"
-    raise InputError("there is no such table of word vectors", where=source, hint=hint)
+    if not os.path.exists(source):
+        # this imports nothing
+        folders = getattr(PathFinder.find_spec(source), "submodule_search_locations", None)
+        if not folders:
+            raise _refuse(source, "there is no such table of word vectors", IS_A_TABLE)
+        path = Path(next(iter(folders)))
+    if path.is_dir():
+        weights = _choose(path.rglob("*.safetensors"), path, "model.safetensors")
+        return [weights, _choose(path.rglob(TOKENIZERS), path, "tokenizer.json")]
+    if not path.is_file():
+        raise _refuse(path, "is neither a file nor a folder", IS_A_TABLE)
+    if path.suffix.lower() != ".safetensors":
+        return [path]
+    folder = path.absolute().parent
+    # WordLlama has a folder for each kind
+    configs = list(folder.glob(TOKENIZERS)) or folder.parent.glob("*/" + TOKENIZERS)
+    return [path, _choose(configs, path, "tokenizer.json")]
 
 
-def _select(
-    lines: Iterator[tuple[str, Floats32]], words: tuple[str, ...], n_further: int, path: str
-) -> Table:
+def _choose(paths: Iterable[Path], source: Path, usual: str) -> Path:
+    """Return the only file, or the only one of the usual name."""
+    found = sorted(filter(Path.is_file, paths))
+    found = [path for path in found if path.name == usual] or found
+    if len(found) == 1:
+        return found[0]
+    several = list_some(map(str, found)) or "none"
+    raise _refuse(source, f"needs one {usual}, and has {several}")
+
+
+def _refuse(path: object, what: str, hint: str = IS_MODEL) -> InputError:
+    return InputError(what, where=str(path), hint=hint)
+
+
+def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     """Return the vectors of whole words: less the mean of the first ones, and of the length a / (a
     + p) for a word with the share p of a text, which follows from its rank by Zipf's law.
 
     Source of the lengths: Arora, Liang, Ma, A Simple but Tough-to-Beat Baseline for Sentence
     Embeddings, 2017 (smooth inverse frequency); a longer vector counts as more of the word.
     """
-    wanted = dict.fromkeys(words)
-    found: dict[str, tuple[int, Floats32]] = {}
+    read: Any = _read_npz if path.suffix.lower() == ".npz" else _read_lines
+    places = dict[str, int]()
+    ranks = list[int]()
+    kept = bytearray()
     total: Any = 0.0
     n_read = 0
-    for rank, (cased, row) in enumerate(lines):
-        n_read += 1
+    for number, cased, numbers in read(path):
         word = cased.lower()
-        if rank < N_COMMON:
-            total = total + row
-        if word not in found and (rank < n_further or word in wanted):
-            found[word] = rank, row
-    if not found and not n_read:
-        raise InputError("has no word vectors", where=path)
-    mean = total / min(n_read, N_COMMON)
-    n_dimensions = len(mean)
-
-    def lookup(names: Sequence[str]) -> Floats32:
-        rows = np.zeros((len(names), n_dimensions), dtype=np.float32)
-        for place, name in enumerate(names):
-            if name in found:
-                rank, row = found[name]
-                centered = row - mean
-                share = 1 / ((rank + 1) * np.log(n_read + 1))
-                length = np.linalg.norm(centered) or 1.0
-                rows[place] = centered * (COMMON / (COMMON + share) / length)
-        return rows
-
-    further = [word for word, (rank, _) in found.items() if rank < n_further and word not in wanted]
-    return Table(lookup(words), further, lookup(further))
-
-
-def _read_lines(path: str) -> Iterator[tuple[str, Floats32]]:
-    """Yield the words and vectors of a text file, in the order of their lines."""
-    with closing(open_stream(path)) as stream:
-        n_dimensions = 0
-        number = 0
-        for block in read_line_blocks(read_raw_blocks(stream.unpack()), MAX_LINE):
-            for line in block.data.split(b"\n"):
-                number += 1
-                fields = line.split()
-                if not fields or (number == 1 and len(fields) == 2 and fields[1].isdigit()):
-                    continue
-                n_dimensions = n_dimensions or len(fields) - 1
+        is_kept = word not in places and (n_read < n_first or word in asked)
+        if is_kept or n_read < N_COMMON:
+            with np.errstate(over="ignore"):
                 try:
-                    row = np.array(fields[-n_dimensions:], dtype=np.float32)
+                    row = np.array(numbers, dtype=np.float32)
                 except ValueError:
-                    row = np.zeros(0, np.float32)
-                if len(fields) <= n_dimensions or len(row) < 2 or not np.isfinite(row).all():
-                    what = f"not a word and {n_dimensions} numbers"
-                    raise InputError(what, where=f"{path}:{number}", hint="correct or remove it")
-                yield b" ".join(fields[:-n_dimensions]).decode("utf-8", "replace"), row
+                    row = np.array([np.nan])
+            if not np.isfinite(row).all():
+                raise _refuse_line(path, number, len(numbers))
+            if n_read < N_COMMON:
+                total = total + row.astype(float)
+        if is_kept:
+            places[word] = len(ranks)
+            ranks.append(n_read)
+            kept += row.tobytes()
+        n_read += 1
+    if not n_read:
+        raise _refuse(path, "has no word vectors", IS_A_LINE)
+    mean = (total / min(n_read, N_COMMON)).astype(np.float32)
+    kept += bytes(mean.nbytes)
+    table = np.frombuffer(kept, dtype=np.float32).reshape(-1, len(mean))
+    rows = table[:-1]
+    rows -= mean
+    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-30)
+    shares = 1 / ((np.array(ranks) + 1) * np.log(n_read + 1))
+    rows *= (COMMON / (COMMON + shares) / lengths).astype(np.float32)[:, None]
+    return _Words(asked, n_first, places, ranks, table)
 
 
-def _read_npz(path: Path) -> Iterator[tuple[str, Floats32]]:
-    hint = "it needs an array of words, (n,), and one of vectors, (n, n_dimensions)"
+def _refuse_line(path: Path, number: int, n_dimensions: int) -> InputError:
+    what = f"not a word and {n_dimensions or 'its'} finite numbers"
+    return _refuse(f"{path}:{number}", what, IS_A_LINE)
+
+
+def _read_lines(path: Path) -> Iterator[tuple[int, str, list[bytes]]]:
+    """Yield the lines of a text file: its number, the word, and its numbers, as they are
+    written.
+    """
+    with closing(open_stream(str(path))) as stream:
+        stream.decode(Encoding("utf-8"))
+        head = stream.head(HEAD_BYTES)
+        kind = recognize(head)
+        if kind is not None or b"\0" in head:
+            raise (kind or BINARY)._replace(hint=SAVE_TEXT).refuse(str(path))
+        n_dimensions = n_words = n_read = 0
+        for block in read_line_blocks(read_raw_blocks(stream), MAX_LINE):
+            if block.is_too_long:
+                raise _refuse_line(path, block.first_line, n_dimensions)
+            for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+                fields = line.split()
+                if not fields:
+                    continue
+                if (
+                    number == 1
+                    and len(fields) == 2
+                    and len(line) < MAX_HEADER
+                    and b"".join(fields).isdigit()
+                ):
+                    n_words, n_dimensions = map(int, fields)
+                    continue
+                n_dimensions = n_dimensions or _count_numbers(fields)
+                # a word may have spaces
+                is_valid = len(fields) == n_dimensions + 1 or _count_numbers(fields) == n_dimensions
+                if not is_valid or n_dimensions < 2:
+                    raise _refuse_line(path, number, n_dimensions)
+                n_read += 1
+                word = b" ".join(fields[:-n_dimensions]).decode("utf-8", "replace")
+                yield number, word, fields[-n_dimensions:]
+    if n_words and n_read not in (0, n_words):
+        warn(str(path), f"its first line says {n_words:,} words, and it has {n_read:,}")
+
+
+def _count_numbers(fields: Sequence[bytes]) -> int:
+    """Return how many numbers stand at the end of a line, after a word."""
+    number = 0
+    for field in reversed(fields[1:]):
+        try:
+            float(field)
+        except ValueError:
+            break
+        number += 1
+    return number
+
+
+def _read_npz(path: Path) -> Iterator[tuple[int, str, Array]]:
+    """Yield the number, the word and the numbers of each row."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found = [arrays[name] for name in arrays.files]
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), hint=hint) from None
-    words = [each for each in found if each.ndim == 1 and each.dtype.kind == "U"]
-    rows = [each for each in found if each.ndim == 2 and each.dtype.kind == "f"]
-    if len(words) != 1 or len(rows) != 1 or len(words[0]) != len(rows[0]):
-        raise InputError("is not a table of word vectors", where=str(path), hint=hint)
-    yield from zip(words[0].tolist(), rows[0].astype(np.float32), strict=True)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            found = list(map(np.asarray, arrays.values()))
+        words = [each.tolist() for each in found if each.ndim == 1 and each.dtype.kind in "US"]
+    except Exception as error:  # NumPy, zipfile and the decompressors raise a dozen kinds
+        raise _refuse(path, f"cannot be read: {error}", IS_NPZ) from None
+    rows = [each for each in found if each.ndim == 2 and each.dtype.kind in "fiu" and each.size]
+    if [*map(len, words)] != [*map(len, rows)] or len(rows) != 1:
+        raise _refuse(path, "is not a table of word vectors", IS_NPZ)
+    for number, (word, row) in enumerate(zip(words[0], rows[0], strict=True), 1):
+        raw = word if isinstance(word, bytes) else word.encode("utf-8", "replace")
+        yield number, raw.decode("utf-8", "replace"), row
 
 
-def _read_pieces(folder: Path, words: tuple[str, ...], n_further: int) -> Table:
-    """Return the vectors of words as the sums of those of their pieces."""
+def _read_pieces(weights: Path, config: Path) -> _Pieces:
+    """Return a static model."""
     try:
-        from safetensors.numpy import load_file
+        from safetensors import SafetensorError, deserialize
         from tokenizers import Tokenizer
     except ImportError:
         raise MissingExtra(
             "a static model", library="safetensors and tokenizers", extra="vectors"
         ) from None
-    weights = sorted(folder.rglob("*.safetensors"))
-    configs = sorted(folder.rglob("*tokenizer*.json"))
-    hint = "it needs one .safetensors file and the tokenizer.json of its pieces"
-    if not weights or not configs:
-        raise InputError("is not a static model", where=str(folder), hint=hint)
-    tables = [each for each in load_file(weights[0]).values() if each.ndim == 2]
-    tokenizer = Tokenizer.from_file(os.fspath(configs[0]))
-    if not tables or len(tables[0]) < tokenizer.get_vocab_size():
-        raise InputError("the weights do not fit the tokenizer", where=str(folder), hint=hint)
-    rows = tables[0].astype(np.float32)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-
-    def lookup(names: Sequence[str]) -> Floats32:
-        found = np.zeros((len(names), rows.shape[1]), dtype=np.float32)
-        for place, each in enumerate(tokenizer.encode_batch(list(names), add_special_tokens=False)):
-            found[place] = rows[each.ids].sum(axis=0)
-        return found
-
-    wanted = set(words)
-    pieces = sorted(tokenizer.get_vocab().items(), key=lambda pair: pair[1])
-    whole = dict.fromkeys(
-        piece[1:] for piece, _ in pieces if piece[:1] in "▁Ġ" and piece[1:].islower()
-    )
-    further = [word for word in whole if word not in wanted][:n_further]
-    return Table(lookup(words), further, lookup(further))
+    try:
+        tokenizer = Tokenizer.from_file(str(config))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        first = "".join(tokenizer.encode(" a\uffff", add_special_tokens=False).tokens)
+    except Exception as error:  # the library raises no narrower one
+        raise _refuse(config, f"cannot be read: {error}") from None
+    try:
+        arrays: Any = [array for _, array in deserialize(weights.read_bytes())]
+    except (OSError, SafetensorError) as error:
+        raise _refuse(weights, f"cannot be read: {error}") from None
+    kinds = [(len(each["shape"]), each["dtype"] in DTYPES) for each in arrays]
+    if kinds != [(2, True)]:
+        raise _refuse(weights, f"has not one array of vectors, of {', '.join(DTYPES)}")
+    found = arrays[0]
+    rows: Array = np.frombuffer(found["data"], dtype=DTYPES[found["dtype"]])
+    if found["dtype"] == "BF16":  # the upper halves of float32
+        rows = (rows.astype(np.uint32) << 16).view(np.float32)
+    rows = rows.astype(np.float32, copy=False).reshape(found["shape"])
+    vocabulary = tokenizer.get_vocab()
+    ids = sorted(vocabulary.values())
+    if len(rows) <= max(ids, default=0):
+        what = f"has {len(rows):,} vectors, and its tokenizer {len(ids):,} pieces"
+        raise _refuse(weights, what)
+    if not np.isfinite(rows).all():
+        raise _refuse(weights, "has numbers that are not finite")
+    space = " " if first.startswith("Ġ") else ""
+    pieces = tokenizer.decode_batch([[each] for each in ids])
+    names = [piece.strip(" ▁") for piece in pieces]
+    parts = zip(ids, names, _split(tokenizer, names, space), strict=True)
+    whole = [
+        name
+        for own, name, found in parts
+        if found == [own] and name == name.lower() and name[:1].isalpha()
+    ]
+    return _Pieces(tokenizer, space, whole, set(map(vocabulary.get, UNKNOWN)), rows)

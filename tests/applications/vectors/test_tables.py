@@ -1,0 +1,360 @@
+"""Tables of word vectors in every format: what is read, what is refused, and that a table that was
+replaced is read again.
+"""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nbtext.applications.vectors.table import read_vectors
+from nbtext.errors import AssumptionWarning, InputError, MissingExtra
+
+pytest.importorskip("safetensors")
+tokenizers = pytest.importorskip("tokenizers")
+Tokenizer, models, decoders = tokenizers.Tokenizer, tokenizers.models, tokenizers.decoders
+normalizers, pre_tokenizers = tokenizers.normalizers, tokenizers.pre_tokenizers
+
+LINES = ["the 1 2 -3", "The 9 9 9", "cat -1 0.5 2", "New York 3 -1e1 0", "dog -1 0.25 2"]
+WORDS = ["the", "The", "cat", "new york", "dog"]
+ROWS = np.array([[1, 2, -3], [9, 9, 9], [-1, 0.5, 2], [3, -10, 0], [-1, 0.25, 2]])
+
+
+def lines(*given: str) -> bytes:
+    return "".join(f"{line}\n" for line in given or LINES).encode()
+
+
+def npz(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def expected(word: str) -> NDArray[Any]:
+    """The formula of smooth inverse frequency, by rank; the first of equal words counts."""
+    rank = [each.lower() for each in WORDS].index(word)
+    centered = ROWS[rank] - ROWS.mean(axis=0)
+    share = 1 / ((rank + 1) * np.log(len(ROWS) + 1))
+    return np.asarray(centered / np.linalg.norm(centered) * 1e-3 / (1e-3 + share))
+
+
+READABLE: dict[str, bytes] = {
+    "glove.txt": lines(),
+    "word2vec.txt": lines("5 3", *LINES),
+    "trailing.vec": lines(*(line + " " for line in LINES)),
+    "tabs.vec": lines("5\t3", *(line.replace(" ", "\t").replace("w\tY", "w Y") for line in LINES)),
+    "windows.txt": lines().replace(b"\n", b"\r\n"),
+    "blank.txt": lines(*LINES, "", ""),
+    "no-line-feed.txt": lines().rstrip(b"\n"),
+    "mark.txt": b"\xef\xbb\xbf" + lines("5 3", *LINES),
+    "wide.txt": lines().decode().encode("utf-16"),
+    "a.vec.gz": gzip.compress(lines()),
+    "a.vec.xz": lzma.compress(lines()),
+    "a.vec.bz2": bz2.compress(lines("5 3", *LINES)),
+    "a.npz": npz(words=np.array(WORDS), rows=ROWS),
+    "b.npz": npz(rows=ROWS.astype(np.float16), words=np.array([word.encode() for word in WORDS])),
+    "c.npz": npz(rows=np.asfortranarray(ROWS.astype(np.float32)), words=np.array(WORDS)),
+}
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_tables_of_words(tmp_path: Path, name: str) -> None:
+    """Every format gives the same vectors, words with spaces included."""
+    path = tmp_path / name
+    path.write_bytes(READABLE[name])
+    table = read_vectors(str(path), ["Dog", "zebra", "the"], 4)
+    assert table.further == ["cat", "new york"]
+    found = np.concatenate((table.rows, table.further_rows))
+    zero = np.zeros(3)
+    wanted = [expected("dog"), zero, expected("the"), expected("cat"), expected("new york")]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+
+
+def test_odd_bytes_and_numbers_of_integers(tmp_path: Path) -> None:
+    """They change no other word, and invalid UTF-8 becomes one character."""
+    path = tmp_path / "odd.txt"
+    path.write_bytes(b"caf\xe9 1 2\n\xc2\xa0x\x85 3 4\nend 5 9\n")
+    assert read_vectors(str(path), [], 9).further == ["caf\ufffd", "\xa0x\ufffd", "end"]
+    path = tmp_path / "i.npz"
+    path.write_bytes(npz(a=np.array(["a", "b"]), b=np.array([[1, 2], [2, 1]])))
+    assert np.linalg.norm(read_vectors(str(path), ["a"], 0).rows) > 0
+
+
+def test_the_mean_of_a_long_table(tmp_path: Path) -> None:
+    """It is that of the first 100,000 words."""
+    path = tmp_path / "long.txt"
+    given = [f"w{n} {(-1) ** n} 0" for n in range(99_999)]
+    path.write_bytes(lines(*given, "last 0 1e5", "further 0 1e5"))
+    (row,) = read_vectors(str(path), ["w0"], 0).rows
+    assert row[1] / row[0] == pytest.approx(-1, rel=1e-3)
+
+
+def test_a_table_that_is_cut(tmp_path: Path) -> None:
+    """Its first line tells how many words it had."""
+    path = tmp_path / "cut.vec"
+    path.write_bytes(lines("2000000 3", *LINES))
+    with pytest.warns(AssumptionWarning, match="says 2,000,000 words, and it has 5"):
+        read_vectors(str(path), ["the"], 0)
+
+
+def huge() -> bytes:
+    """An array whose header claims terabytes."""
+    head = io.BytesIO()
+    about = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 300)}
+    np.lib.format.write_array_header_1_0(head, about)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("rows.npy", head.getvalue())
+    return file.getvalue()
+
+
+LINE = "not a word and 3 finite numbers; each line"
+ARRAYS = "is not a table of word vectors; it needs an array of words"
+TEXT = "not text; save the vectors as text"
+WRONG: dict[str, tuple[bytes, str]] = {
+    "few.txt": (lines("a 1 2 3", "b 1 2"), f":2: {LINE}"),
+    "many.txt": (lines("3 3", "a 1 2 3", "b 1 2 3 4"), f":3: {LINE}"),
+    "no-word.txt": (lines("a 1 2 3", " 1 2 3"), f":2: {LINE}"),
+    "letters.txt": (lines("a 1 2 3", "b 1 x 3"), f":2: {LINE}"),
+    "nan.txt": (lines("a 1 2 3", "", "b 1 nan 3"), f":3: {LINE}"),
+    "large.txt": (lines("a 1 2 1e39"), f":1: {LINE}"),
+    "head.txt": (lines("1 3", "a 1 2"), f":2: {LINE}"),
+    "long.txt": (lines("a 1 2 3", "b" * (1 << 21)), f":2: {LINE}"),
+    "many-lines.txt": (lines(*["a 1 2 3"] * 20_000, "b 1"), f":20001: {LINE}"),
+    "documents.csv": (lines("text,label", "a dog,1"), ":1: not a word and its finite numbers"),
+    "one.txt": (lines("a 1"), ":1: not a word and 1 finite numbers"),
+    "empty.txt": (b"", "has no word vectors"),
+    "only-head.txt": (lines("5 3"), "has no word vectors"),
+    "binary.bin": (b"2 3\nthe " + ROWS[:2].astype("<f4").tobytes(), f"a binary file, {TEXT}"),
+    "array.npy": (b"\x93NUMPY\x01\x00", f"a NumPy array, {TEXT}"),
+    "pickle.bin": (b"\x80\x04K\x01.", f"a pickle file, {TEXT}"),
+    "cut.txt.gz": (gzip.compress(lines())[:-9], "is truncated"),
+    "objects.npz": (npz(a=np.array(WORDS, dtype=object), b=ROWS), "Object arrays cannot be loaded"),
+    "rows.npz": (npz(rows=ROWS), ARRAYS),
+    "lengths.npz": (npz(words=np.array(WORDS[1:]), rows=ROWS), ARRAYS),
+    "twice.npz": (npz(a=np.array(WORDS), b=ROWS, c=ROWS), ARRAYS),
+    "nothing.npz": (npz(words=np.array([""])[1:], rows=ROWS[:0]), ARRAYS),
+    "nan.npz": (npz(words=np.array(WORDS), rows=ROWS / [1, 1, np.nan]), f"npz:1: {LINE}"),
+    "cut.npz": (READABLE["a.npz"][:-30], "cannot be read"),
+    "text.npz": (lines(), "cannot be read"),
+    "huge.npz": (huge(), "cannot be read: Unable to allocate"),
+}
+
+
+def refuse(source: Path | str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_vectors(str(source), ["a", "b"], 1)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(source))
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_tables(tmp_path: Path, name: str) -> None:
+    content, message = WRONG[name]
+    (tmp_path / name).write_bytes(content)
+    refuse(tmp_path / name, message)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            "no.txt",
+            "there is no such table of word vectors; name a file, a folder or an installed",
+        ),
+        ("", "there is no such table of word vectors"),
+        ("x\0y", "there is no such table of word vectors"),
+        ("x" * 300, "there is no such table of word vectors"),
+        ("https://example.com/a.vec", "there is no such table of word vectors"),
+        ("__main__", "there is no such table of word vectors"),
+        (os.devnull, "is neither a file nor a folder"),
+    ],
+)
+def test_wrong_sources(source: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_vectors(source, [], 0)
+
+
+def test_a_table_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
+    """Folds ask for the same words, which are read once; what was asked before changes nothing."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(lines())
+    calls: list[tuple[list[str], int]] = [(["dog"], 0), (["cat", "dog"], 2), ([], 9)]
+
+    def read(call: tuple[list[str], int]) -> tuple[Any, ...]:
+        table = read_vectors(str(path), *call)
+        return table.rows.tolist(), table.further, table.further_rows.tolist()
+
+    found = {str(call): read(call) for call in calls}
+    for order in permutations(calls):
+        for call in order:
+            assert read(call) == found[str(call)]
+    before = path.stat()
+    path.write_bytes(lines().replace(b"dog -1", b"dog -2"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert read(calls[1]) == found[str(calls[1])]
+    os.utime(path, ns=(0, 0))
+    assert read(calls[1]) != found[str(calls[1])]
+
+
+WHOLE = ("the", "cat", "Cat", "caf\xe9", "s")
+
+
+def word_piece() -> Any:
+    """Truncation and padding are for texts, not for words."""
+    names = ["[UNK]", "##s", *WHOLE, "."]
+    vocabulary = {name: place for place, name in enumerate(names)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.enable_truncation(1)
+    tokenizer.enable_padding(length=9)
+    return tokenizer
+
+
+def unigram() -> Any:
+    names = ["<unk>", "s", *("\u2581" + name for name in WHOLE), "."]
+    tokenizer = Tokenizer(models.Unigram([(name, -1.0) for name in names], unk_id=0))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    return tokenizer
+
+
+def pair_encoding(mark: str, words: Sequence[str]) -> Any:
+    """Byte pair encoding, with merges that make words letter by letter."""
+    names = ["<unk>", "s", *(mark + word for word in words)]
+    merges = dict.fromkeys((each[:end], each[end]) for each in names for end in range(1, len(each)))
+    parts = {part for pair in merges for part in (*pair, "".join(pair))}
+    vocabulary = {name: n for n, name in enumerate([*names, *sorted(parts - set(names))])}
+    return Tokenizer(models.BPE(vocabulary, list(merges), unk_token="<unk>"))
+
+
+def byte_level() -> Any:
+    """The pieces of a first word differ."""
+    tokenizer = pair_encoding("\u0120", [word.replace("\xe9", "\xc3\xa9") for word in WHOLE])
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def sentence_piece() -> Any:
+    """As that of WordLlama."""
+    tokenizer = pair_encoding("\u2581", WHOLE)
+    steps = [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    return tokenizer
+
+
+VECTORS = np.random.default_rng(0).integers(-8, 8, (40, 4)).astype(np.float32)
+
+
+def weights(*tensors: tuple[str, NDArray[Any]]) -> bytes:
+    """The bytes of a .safetensors file, of types and numbers."""
+    head: dict[str, Any] = {}
+    data = b""
+    for dtype, rows in tensors:
+        bounds = len(data), len(data) + rows.nbytes
+        head[f"{len(head)}"] = {"dtype": dtype, "shape": rows.shape, "data_offsets": bounds}
+        data += rows.tobytes()
+    about = json.dumps(head).encode()
+    return len(about).to_bytes(8, "little") + about + data
+
+
+def write_model(
+    folder: Path, *tensors: tuple[str, NDArray[Any]], tokenizer: Any = None, name: str = "model"
+) -> Path:
+    """Write a static model as model2vec does."""
+    folder.mkdir(exist_ok=True, parents=True)
+    (tokenizer or word_piece()).save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text("{}")
+    (folder / f"{name}.safetensors").write_bytes(weights(*tensors or [("F32", VECTORS)]))
+    return folder
+
+
+@pytest.mark.parametrize("make", [word_piece, unigram, byte_level, sentence_piece])
+def test_static_models(tmp_path: Path, make: Callable[[], Any]) -> None:
+    """The vector of a word is the sum of those of its pieces; further words are one piece."""
+    folder = write_model(tmp_path / "model", tokenizer=make())
+    table = read_vectors(str(folder), ["cats", "Cat", "."], 3)
+    assert table.further == ["the", "caf\xe9", "s"]
+    np.testing.assert_array_equal(table.rows[:2], [VECTORS[3] + VECTORS[1], VECTORS[3]])
+    np.testing.assert_array_equal(table.further_rows, VECTORS[[2, 5, 6]])
+    assert len(read_vectors(str(folder), [], 2).further) == 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("F64", VECTORS.astype(np.float64)),
+        ("F16", VECTORS.astype(np.float16)),
+        ("I8", VECTORS.astype(np.int8)),
+        ("BF16", (VECTORS.view("<u4") >> 16).astype("<u2")),
+    ],
+)
+def test_numbers_of_static_models(
+    tmp_path: Path, given: tuple[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are of several types. A package is not imported, and has folders of its own; a piece
+    for unknown characters has no vector.
+    """
+    package = tmp_path / "a_static_model"
+    folder = write_model(package / "weights", given, name="small")
+    (package / "tokenizers").mkdir()
+    (folder / "tokenizer.json").rename(package / "tokenizers" / "a_tokenizer_config.json")
+    (folder / "tokenizer_config.json").unlink()
+    (package / "__init__.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+    for source in ("a_static_model", str(folder / "small.safetensors")):
+        table = read_vectors(source, ["cat", "\u2603"], 0)
+        np.testing.assert_array_equal(table.rows, [VECTORS[3], np.zeros(4)])
+
+
+WRONG_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no-weights": (
+        lambda at: (at / "model.safetensors").unlink(),
+        "needs one model.safetensors, and has none",
+    ),
+    "no-tokenizer": (lambda at: [each.unlink() for each in at.glob("*.json")], "and has none"),
+    "several": (lambda at: write_model(at / "b"), "b/model.safetensors"),
+    "cut": (lambda at: os.truncate(at / "model.safetensors", 99), "cannot be read: Error while"),
+    "json": (lambda at: os.truncate(at / "tokenizer.json", 99), "tokenizer.json: cannot be read"),
+    "no-unknown": (
+        lambda at: write_model(at, tokenizer=Tokenizer(models.WordPiece({"a": 0}, unk_token="b"))),
+        "tokenizer.json: cannot be read",
+    ),
+    "few": (
+        lambda at: write_model(at, ("F32", VECTORS[:7])),
+        "has 7 vectors, and its tokenizer 8 pieces",
+    ),
+    "two": (lambda at: write_model(at, ("F32", VECTORS), ("F32", VECTORS)), "not one array"),
+    "flat": (lambda at: write_model(at, ("F32", VECTORS[0])), "not one array"),
+    "integers": (lambda at: write_model(at, ("I64", VECTORS.astype(np.int64))), "not one array"),
+    "infinite": (lambda at: write_model(at, ("F32", VECTORS / 0)), "numbers that are not finite"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_MODELS)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_wrong_static_models(tmp_path: Path, name: str) -> None:
+    damage, message = WRONG_MODELS[name]
+    damage(write_model(tmp_path))
+    refuse(tmp_path, message)
+
+
+def test_a_static_model_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_model(tmp_path)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'nbtext\[vectors\]'"):
+        read_vectors(str(tmp_path), [], 0)
