@@ -23,6 +23,7 @@ from nbtext.documents.batch import Batch, join_batches
 from nbtext.errors import SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
+from nbtext.features.counting import align_documents
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
 from nbtext.features.matrix_counter import known_tokens, require_counts
@@ -144,14 +145,16 @@ def predict_documents(
         The labels of each class of the documents to predict.
     """
     n_tokens = known_tokens(held_out)
-    if model_settings.vectors is not None:  # they are known of all words of the documents
-        model_settings = replace(model_settings, vector_words=0)
-    elif training.vocabulary is not None and features.vocabulary is None:
+    vocabulary = training.vocabulary
+    if vocabulary is not None and features.vocabulary is None:
         columns = training.statistics.used_features
-        held_out = held_out.restrict(columns, training.statistics.n_features)
+        if model_settings.vectors is None:
+            held_out = held_out.restrict(columns, training.statistics.n_features)
         training = training.restrict(columns)
     model = fit_model(training, features, model_settings)
-    if model.columns is not None:
+    if model_settings.vectors is not None:  # the model has further words
+        held_out = align_documents(held_out, vocabulary, model.vocabulary)
+    elif model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
     first = 0
     for part in held_out.split(max(1, MAX_PROBABILITIES // len(model.labels))):

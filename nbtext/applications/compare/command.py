@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.compare.settings import CurveSettings
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, STACKED, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
@@ -123,7 +123,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     names = given.curves.models or [
         name for name, each in EVENT_MODELS.items() if each.sufficient_statistics is None
     ]
-    settings = [ModelSettings(**given.model_settings, model=name) for name in names]
+    settings = _make_settings(given.model_settings, names)
     for each in settings:
         check_hashing(given.features, each)
     run = given.run
@@ -139,3 +139,13 @@ def _compute_curves(given: Compare) -> LearningCurves:
         jobs=run.jobs,
         track=partial(track_progress, unit="parts", is_wanted=is_wanted),
     )
+
+
+def _make_settings(given: Mapping[str, Any], names: Sequence[str]) -> list[ModelSettings]:
+    """Return the settings of the models; only those have word vectors that use them."""
+    if given.get("vectors") is not None and not set(names) & {AUTO, STACKED}:
+        names = [*names, STACKED]
+    plain = {key: value for key, value in given.items() if key not in ("vectors", "vector_words")}
+    return [
+        ModelSettings(**(given if name in (AUTO, STACKED) else plain), model=name) for name in names
+    ]
