@@ -15,6 +15,7 @@ scores them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -254,25 +255,31 @@ def _find_number(
         )
 
     exact = EXACT * max(1, len(order))
-    # of which one fits, and one perhaps not
+    # of which one fits, and one perhaps not, and the sizes of their files
     low = 1
     high = exact
-    smallest = measure(low)
+    smallest = low_size = measure(low)
+    high_size = 0  # not known
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
         raise SettingsError(what, where="max_model_bytes", hint=f"allow {smallest:,} bytes or more")
+    wanted = (ENOUGH + 1) / 2 * max_bytes
     trial = max_bytes // FIRST_BYTES
     for _ in range(MAX_TRIALS):
         size = measure(trial)
         if size > max_bytes:
-            high = trial - 1
+            high, high_size = trial, size
         else:
-            low = trial
-        if low >= high or ENOUGH * max_bytes <= size <= max_bytes:
+            low, low_size = trial, size
+        if low + 1 >= high or ENOUGH * max_bytes <= size <= max_bytes:
             break
-        n_next = (ENOUGH + 1) / 2 * (max_bytes - smallest) * trial / max(1, size - smallest)
+        if high_size and low > 1:  # the size is about a power of the number
+            slope = math.log(high / low) / math.log(max(high_size, low_size + 1) / low_size)
+            n_next = low * (wanted / low_size) ** slope
+        else:
+            n_next = (wanted - smallest) * trial / max(1, size - smallest)
         has_all = low >= len(order) and high == exact
-        trial = exact if has_all else min(high, max(low + 1, int(n_next)))
+        trial = exact if has_all else min(high - 1, max(low + 1, int(n_next)))
     return low
 
 
