@@ -234,7 +234,7 @@ class ModelSettings(LinearSettings):
     )
     more_words: tuple[str, ...] = setting(
         (),
-        "Words that the model gets from `vectors` before the first ones of the table, such as those of unlabeled texts.",
+        "Words that the model gets from `vectors` beside the first ones of the table, such as those of unlabeled texts.",
         is_option=False,
     )
     keep_sample: int | None = setting(
@@ -256,6 +256,7 @@ class ModelSettings(LinearSettings):
             for name in special:
                 if name not in options:
                     raise refuse(name, f"{self.model} does not use it")
+        require(self.vectors != "", self.vectors, "the name of a table", "vectors")
         if self.vectors is not None and self.model not in (AUTO, STACKED):
             raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")
         if self.smoothing is not None:

@@ -99,6 +99,7 @@ class Train:
         Excludes("keywords", "vectors"),
         *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
         *(Excludes("cluster", f"model={name}", ON_ONE_MACHINE) for name in NOT_ON_CLUSTERS),
+        Excludes("cluster", "vectors", ON_ONE_MACHINE),
         Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
         Excludes("max_model_bytes", "keywords"),
@@ -317,21 +318,20 @@ def _search(given: Train) -> TrainedModel:
 def list_unlabeled_words(given: Train) -> tuple[str, ...]:
     """Return the words of the unlabeled documents, the most frequent ones first."""
     from nbtext.model.source_counting import CountingTask, count_in_threads, source_features
+    from nbtext.model.word_vectors import remove_prefix
 
     check_texts(given, where="unlabeled")
-    with running.open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
-        features = replace(
-            source_features(source, given.features),
-            view=(),
-            analyzer="word",
-            ngrams=(1, 1),
-            fields=(),
-        )
+    settings = replace(given.input, holdout=0.0)
+    with running.open_documents(given.unlabeled, settings, given.run) as (source, on_batch):
+        features = source_features(source, given.features)
+        features = replace(features, view=(), analyzer="word", ngrams=(1, 1))
         task = CountingTask(features, 0, is_labeled=False)
         counts = count_in_threads(source, task, given.run.jobs, on_batch)
     assert counts.vocabulary is not None
     order = (-counts.statistics.feature_occurrences).argsort(kind="stable")
-    return tuple(map(counts.vocabulary.terms.__getitem__, order.tolist()))
+    prefixes = [f"{field}:" for field in features.fields] or [""]
+    terms = counts.vocabulary.terms
+    return tuple(dict.fromkeys(remove_prefix(terms[column], prefixes) for column in order.tolist()))
 
 
 def learn_keywords(given: Train, keywords: Keywords, *, steps: int = 0) -> TrainedModel:

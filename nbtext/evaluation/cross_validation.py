@@ -42,7 +42,8 @@ from nbtext.model.source_counting import (
     source_features,
 )
 from nbtext.model.source_prediction import MAX_PROBABILITIES
-from nbtext.model.training import check_hashing, count_for_model, sample_size
+from nbtext.model.training import check_features, count_for_model, sample_size
+from nbtext.model.word_vectors import check_table
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def cross_validate(
     Predictions
         Fold by fold, in the order of the documents of a fold.
     """
+    if model_settings.vectors is not None:
+        check_table(corpus, features, model_settings.vectors)
     everything = align_to_vocabulary(corpus, features)
     size = sample_size(features, model_settings)
     needs_all = (
@@ -189,7 +192,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     has_ids      whether the predictions have the ids and the places of the documents
     """
     features = source_features(source, features)
-    check_hashing(features, model_settings)
+    check_features(features, model_settings)
     places = _Places()
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:

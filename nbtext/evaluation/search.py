@@ -44,7 +44,8 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, OnBatch, count_in_threads
-from nbtext.model.training import sample_size
+from nbtext.model.training import check_features, sample_size
+from nbtext.model.word_vectors import check_table
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
 
@@ -157,6 +158,7 @@ def list_candidates(
         tf, idf, norm = WEIGHTINGS[weighting]
         return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
 
+    check_features(features, model_settings)
     first = next(iter(sets))  # words, or those that are given
     plain = replace(
         model_settings, model=AUTO, vectors=None, vector_words=VECTOR_WORDS, more_words=()
@@ -411,6 +413,8 @@ def search_model(
     search = _Fitter(jobs, corpora.evaluator.main)
     listed = [each for each in candidates if corpora.is_promising(each)]
     default = candidates[0]
+    if default.model_settings.vectors is not None:
+        check_table(corpora.get(default), default.features, default.model_settings.vectors)
     if default.is_linear:  # with word vectors; of many documents only the last stack has them
         corpus = corpora.get(default)
         if corpora.n_documents > MAX_WITH_LENGTHS or not search.is_small(default, corpus):

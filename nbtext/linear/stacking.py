@@ -11,6 +11,7 @@ Wolpert, Stacked Generalization, 1992; Breiman, Stacked Regressions, 1996 (weigh
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -129,7 +130,9 @@ class Stack:
             for part in [bayes, *self._list_linear(name, has_words=len(words) > 0)]:
                 self._fitted.append(Fitted(part, of_words if part.is_of_words else whole))
         if self._regression is not None:
-            name = data.views[0] if data.views else ""
+            assert data.vectors is not None  # which the regression is of
+            first = int(data.vectors.columns[0])
+            name = data.views[bisect_right(self._bounds, first) - 1] if data.views else ""
             self._fitted.append(Fitted(Part(name, VECTORS, C=VARIANCE), self._fitted[0].view))
         self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
 

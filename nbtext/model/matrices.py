@@ -28,7 +28,7 @@ from nbtext.model.source_counting import (
     label_numbered,
     source_features,
 )
-from nbtext.model.training import check_hashing, sample_size, train_on_counts
+from nbtext.model.training import check_features, sample_size, train_on_counts
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _name_columns(batch: Batch, like: Like | None) -> Batch:
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix.features
-    check_hashing(features, model_settings)
+    check_features(features, model_settings)
     task = CountingTask(features, sample_size(features, model_settings))
     counts = count_blocks(matrix.blocks(), task, 1)
     model = train_on_counts(counts, features, model_settings)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
-from nbtext.errors import InputError
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.kernel import HAS_KERNEL
@@ -39,6 +39,19 @@ SHORT = 40.0
 # counts a source
 Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
+
+# settings of features: words that these leave out or change would come back from a table
+NOT_WITH_VECTORS = (
+    "stem",
+    "strip_accents",
+    "vocabulary",
+    "hash_bits",
+    "min_df",
+    "max_df",
+    "max_features",
+    "select",
+    "idf",
+)
 
 
 def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how to compute
@@ -68,7 +81,7 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
         fitted to documents in blocks. None: in temporary files of the system.
     """
     features = source_features(source, features)
-    check_hashing(features, model_settings)
+    check_features(features, model_settings)
     size = sample_size(features, model_settings)
     is_selected = model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None
     # the more documents, the less strict a threshold must be
@@ -165,6 +178,10 @@ def train_on_counts(
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
+    if model_settings.vectors is not None:
+        from nbtext.model.word_vectors import check_table
+
+        check_table(counts, features, model_settings.vectors)
     fitted = fit_model(counts, features, model_settings, jobs=jobs)
     return make_trained_model(fitted, counts)
 
@@ -186,12 +203,18 @@ def can_be_blocked(model_settings: ModelSettings) -> bool:
     return HAS_KERNEL and is_known
 
 
-def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError if a model of hashed features would need too much memory. Call it before
-    counting.
+def check_features(features: FeatureSettings, model_settings: ModelSettings) -> None:
+    """Raise SettingsError if a model of hashed features would need too much memory, or word vectors
+    do not apply to the features. Call it before counting.
 
     Some event models have several columns for each feature.
     """
+    default = FeatureSettings()
+    for name in NOT_WITH_VECTORS if model_settings.vectors is not None else ():
+        # max_df 1 is one document, and 1.0 all of them
+        if repr(getattr(features, name)) != repr(getattr(default, name)):
+            what = "cannot be combined with word vectors, which add the words of a table"
+            raise SettingsError(what, where=name, hint="leave out one of them")
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
     width = derive(model_settings.values).width if derive is not None else 1
     features.check_hash_bits(min(MAX_HASH_BITS, (MAX_DERIVED // width).bit_length() - 1))

@@ -2,60 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from nbtext.arrays import Integers
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import merge_sorted
 from nbtext.features.settings import VIEW_END, FeatureSettings
-from nbtext.features.vocabulary import Vocabulary, find_views
+from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.linear.data import WordVectors
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.registry import load_method
+
+MIN_KNOWN = 0.5  # share of the words of the documents; a table of fewer may be of another language
 
 
 def add_words(
-    vocabulary: Vocabulary | None,
-    words: Integers | None,
-    features: FeatureSettings,
-    settings: ModelSettings,
+    vocabulary: Vocabulary | None, features: FeatureSettings, settings: ModelSettings
 ) -> tuple[Vocabulary, WordVectors]:
     """Return a vocabulary with further words, and the vectors of all of its words.
 
-    words     (n_words,), the features that are single words
     settings  with the name of the table of word vectors, and which words are added
     raises  SettingsError: no feature is a word; InputError: the table cannot be read
     """
-    if vocabulary is None or words is None or settings.vectors is None:
-        raise SettingsError(
-            "needs features that are words", where="vectors", hint="use --analyzer word"
-        )
-    if any(own.idf != "none" for own in features.of_views):
-        hint = "leave it out: the parts of the model that need it have their own"
-        raise SettingsError("does not apply with word vectors", where="idf", hint=hint)
-    terms = vocabulary.terms
-    prefixes = [
-        (view + VIEW_END if view else "") + (f"{field}:" if field else "")
-        for view, own in zip(features.view or ("",), features.of_views, strict=True)
-        if own.analyzer == "word" and own.ngrams[0] == 1
-        for field in features.fields or ("",)
-    ]
-    words_of = [_remove_prefix(terms[column], prefixes) for column in words.tolist()]
+    assert settings.vectors is not None
+    words, words_of, prefixes = _find_words(vocabulary, features)
+    assert vocabulary is not None  # they are of it
     asked = [*words_of, *settings.more_words]
-    table = read_table(settings.vectors, asked, settings.vector_words)
+    table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
     further = [*settings.more_words, *table.further]
     further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
     find = Analyzer(replace(features, view=(), fields=(), analyzer="word", ngrams=(1, 1)))
-    known = set(terms)
+    known = set(vocabulary.terms)
     added: dict[str, int] = {}
     for place, word in enumerate(further):
-        if len(added) >= settings.vector_words:
-            break
         if further_rows[place].any() and find(word) == [word]:
             added |= {prefix + word: place for prefix in prefixes if prefix + word not in known}
     names = sorted(added)
@@ -71,19 +55,48 @@ def add_words(
     return union, vectors
 
 
-def read_table(source: str, words: Sequence[str], n_further: int) -> Any:
-    """Return the vectors of words of the documents, and of further words; see `Table` in the
-    application.
+def check_table(counts: CorpusCounts, features: FeatureSettings, source: str) -> None:
+    """Warn if a table has fewer than half of the words of all documents.
 
-    raises  InputError: the table cannot be read, or has none of the words
+    raises  InputError: the table cannot be read, or has none of them
+            SettingsError: no feature is a word
     """
-    table = load_method("read_vectors")(source, words, n_further)
-    if not table.rows.any():
-        hint = "give a table of the language of the documents"
+    words, names, _ = _find_words(counts.vocabulary, features)
+    rows = load_method("read_vectors")(source, names, 0).rows
+    occurrences = counts.statistics.feature_occurrences[words]
+    share = float(occurrences[rows.any(axis=1)].sum() / max(1, occurrences.sum()))
+    hint = "use a table of their language"
+    if not share:
         raise InputError("has no word of the documents", where=source, hint=hint)
-    return table
+    if share < MIN_KNOWN:
+        what = f"{source} has only {share:.1%} of the words of the documents; {hint}"
+        warnings.warn(what, AssumptionWarning, stacklevel=2)
 
 
-def _remove_prefix(term: str, prefixes: list[str]) -> str:
+def _find_words(
+    vocabulary: Vocabulary | None, features: FeatureSettings
+) -> tuple[Integers, list[str], list[str]]:
+    """Return the features that are words, the words, and what stands before words in names of
+    features: each view with each field.
+    """
+    words = find_words(vocabulary, features)
+    if vocabulary is None or words is None:
+        raise SettingsError(
+            "needs features that are words", where="vectors", hint="use --analyzer word"
+        )
+    terms = vocabulary.terms
+    prefixes = [
+        (view + VIEW_END if view else "") + (f"{field}:" if field else "")
+        for view, own in zip(features.view or ("",), features.of_views, strict=True)
+        if own.analyzer == "word" and own.ngrams[0] == 1
+        for field in features.fields or ("",)
+    ]
+    names = [remove_prefix(terms[column], prefixes) for column in words.tolist()]
+    if all(map(str.isdecimal, names)):
+        raise SettingsError("needs words, and the features are numbers", where="vectors")
+    return words, names, prefixes
+
+
+def remove_prefix(term: str, prefixes: list[str]) -> str:
     """Return a word without the names of its view and field."""
     return term[max(len(each) for each in prefixes if term.startswith(each)) :]

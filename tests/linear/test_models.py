@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import fit, learn, score_folds, scores_of, training_data, training_sets
 
+from nbtext.bayes import settings as bayes_settings
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
@@ -305,7 +306,7 @@ def test_a_large_corpus_is_calibrated_with_some_of_its_folds(
             fitted.append(sorted(set(folds.tolist())))
             return super().score_folds(folds, solver, start)
 
-    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
+    monkeypatch.setattr(bayes_settings, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
     found = [
         learn(data, np.ones(90), ModelSettings(model=model, optimize=optimize)).selection
         for optimize in (None, "macro_f1")
@@ -418,7 +419,7 @@ def test_nothing_that_needs_folds_is_fitted_once(
             fits.append(-solver.C)
             return super().score_folds(folds, solver, start)
 
-    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
+    monkeypatch.setattr(bayes_settings, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
     learned = learn(separable(), np.ones(60), ModelSettings(model=model, calibrate=False))
     assert fits == [1.0]
     assert (learned.selection.calibration.temperature, learned.selection.estimate) == (None, None)
@@ -444,7 +445,7 @@ def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.Mo
         def solve(self, solver: SolverSettings, start: Any = None) -> Any:
             return super().solve(solver._replace(max_iter=2), start)
 
-    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Hasty)})
+    monkeypatch.setattr(bayes_settings, "LINEAR_MODELS", {model: replace(record, problem=Hasty)})
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         learned = learn(data, np.ones(60), settings)
     assert not learned.selection.hyperparameters.is_converged

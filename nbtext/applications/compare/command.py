@@ -117,7 +117,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     from nbtext.applications.compare.learning_curves import compute_learning_curves
     from nbtext.bayes.event_models import EVENT_MODELS
     from nbtext.model.source_counting import count_source, source_features
-    from nbtext.model.training import check_hashing
+    from nbtext.model.training import check_features
     from nbtext.report.terminal import track_progress
 
     names = given.curves.models or [
@@ -125,7 +125,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     ]
     settings = _make_settings(given.model_settings, names)
     for each in settings:
-        check_hashing(given.features, each)
+        check_features(given.features, each)
     run = given.run
     with running.open_documents(given.sources, given.input, run) as (source, on_batch):
         features = source_features(source, given.features)

@@ -103,7 +103,7 @@ def label(given: Label) -> None:
     from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
-    from nbtext.model.word_vectors import read_table
+    from nbtext.model.word_vectors import check_table
 
     output = given.output
     features = given.features
@@ -152,9 +152,9 @@ def label(given: Label) -> None:
     of_vectors = None
     if given.vectors is not None:
         assert pool.counts.vocabulary is not None  # see the rules
+        check_table(pool.counts, features, given.vectors)  # an error is said before the session
         known = tuple(pool.counts.vocabulary.terms)
-        read_table(given.vectors, known, 0)  # an error is said before the session
-        of_vectors = ModelSettings(vectors=given.vectors, vector_words=len(known), more_words=known)
+        of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
     names = source.field_names or (TEXT,)
     is_exclusive = trained is not None and trained.fitted.task.is_exclusive
     file = AnswerFile(

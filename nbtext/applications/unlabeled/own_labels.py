@@ -33,6 +33,7 @@ from nbtext.model.fitted_model import (
 )
 from nbtext.model.fitting import fit_model
 from nbtext.model.task import OneLabel
+from nbtext.model.training import train_on_counts
 
 ALONE = "labeled documents alone"
 OWN_LABELS = "own labels"
@@ -75,18 +76,19 @@ def train_on_own_labels(
         learned = CorpusCounts(known.labels, others.vocabulary, statistics, sample, None)
         return fit_model(known + learned, features, own, jobs=jobs)
 
-    alone = fit_model(labeled, features, settings, jobs=jobs)
+    trained = train_on_counts(labeled, features, settings, jobs=jobs)
+    alone = trained.fitted
     before = alone.task.estimate if isinstance(alone.task, OneLabel) else None
     if before is None:
         say("labeled documents alone: no estimate, because no label has two documents")
-        return make_trained_model(alone, labeled)
-    found = _judge(labeled, features, replace(settings, vector_words=0, more_words=()), learn)
+        return trained
+    found = _judge(labeled, features, replace(settings, vector_words=0), learn)
     after = found.estimate
     assert after is not None
     for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
         say(f"{name}: accuracy {each.accuracy:.4f}, log-loss {each.log_loss:.4f}")
     if after.log_loss >= before.log_loss:
-        return make_trained_model(alone, labeled)
+        return trained
     fitted = learn(alone, labeled, settings)
     log_prior = fitted.task.log_prior
     return make_trained_model(

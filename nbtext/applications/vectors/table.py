@@ -71,11 +71,11 @@ class _Words(NamedTuple):
     def select(self, words: Sequence[str], n_further: int) -> Table | None:
         """Return the vectors of words; None if they were not read."""
         wanted = frozenset(words)
-        if n_further > self.n_first or not wanted <= self.asked:
+        if n_further + len(wanted) > self.n_first or not wanted <= self.asked:
             return None
         own = [self.places.get(word, -1) for word in words]
-        first = islice(self.places, bisect_left(self.ranks, n_further))
-        further = [word for word in first if word not in wanted]
+        first = islice(self.places, bisect_left(self.ranks, n_further + len(wanted)))
+        further = list(islice((word for word in first if word not in wanted), n_further))
         return Table(self.rows[own], further, self.rows[[self.places[word] for word in further]])
 
 
@@ -141,7 +141,7 @@ def read_vectors(source: str, words: Sequence[str], n_further: int) -> Table:
                 known = _read_pieces(*paths)
             else:  # also what was asked before, because folds and candidates alternate
                 asked = frozenset(lowered).union(getattr(known, "asked", ()))
-                known = _read_words(paths[0], asked, n_further)
+                known = _read_words(paths[0], asked, n_further + len(asked))
             _last[key] = known
             table = known.select(lowered, n_further)
     assert table is not None  # what was read is what was asked for

@@ -1,0 +1,412 @@
+"""--vectors, as a user types it: texts whose words no training text has are predicted right."""
+
+import csv
+import json
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+from made_files import read_rows, write_rows
+from sklearn.base import clone
+
+from nbtext import TextClassifier
+
+TABLE = "private-table.vec"
+LABELS = ("cats", "cars", "food", "rain")
+N_WORDS = 60  # of each label; those before N_TRAINED are in training texts
+N_TRAINED = 8
+OTHERS = [f"filler{i}" for i in "abcdefghij"]
+RANDOM = Random(1)
+WORDS = {
+    label: ["".join(RANDOM.choices("klmnop", k=7)) for _ in range(N_WORDS)] for label in LABELS
+}
+NEAR, FAR, SEEN = WORDS["cats"][N_TRAINED], WORDS["cats"][-1], WORDS["cats"][0]
+N_FIRST = len(OTHERS) + (N_TRAINED + 2) * len(LABELS)  # words of the table, NEAR is one of them
+TRAIN = ("train", "train.jsonl", "-q", "-o", "m")
+RUN = """import { readFileSync } from "node:fs"; import { classify } from "./m.mjs";
+for (const text of readFileSync(0, "utf8").split("\\n")) {
+    const { label, probabilities } = classify(text);
+    console.log(label + "\\t" + probabilities[label]);
+}"""
+
+
+def row(label: str, words: list[str]) -> dict[str, str]:
+    return {"text": " ".join(words), "label": label, "title": words[0], "body": " ".join(words[1:])}
+
+
+@pytest.fixture(scope="module")
+def corpus(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table, three training texts of each label, test texts of which no two have a
+    word in common, and a model.
+    """
+    folder = tmp_path_factory.mktemp("corpus")
+    random = np.random.default_rng(1)
+    vectors = {word: random.normal(0, 0.1, 8) for word in OTHERS}
+    for place in range(N_WORDS):
+        for label, center in zip(LABELS, np.eye(8), strict=False):
+            vectors[WORDS[label][place]] = center + random.normal(0, 0.2, 8)
+    lines = (f"{word} {' '.join(map(str, vector))}\n" for word, vector in vectors.items())
+    (folder / TABLE).write_text("".join(lines))
+    draw = RANDOM.sample
+    known = {label: words[:N_TRAINED] for label, words in WORDS.items()}
+    texts = [row(label, draw(known[label], 4) + draw(OTHERS, 1)) for label in LABELS * 3]
+    write_rows(folder / "train.jsonl", texts)
+    starts = range(N_TRAINED, N_WORDS, 4)
+    tests = [row(label, WORDS[label][i : i + 4]) for i in starts for label in LABELS]
+    write_rows(folder / "test.jsonl", tests)
+    nbtext(*TRAIN, "--vectors", str(folder / TABLE), "-j", "1", cwd=folder).ok()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def copied(corpus: Path, own_folder: None) -> None:
+    """Each test has the files in a folder of its own."""
+    shutil.copytree(corpus, ".", dirs_exist_ok=True)
+
+
+def evaluate(nbtext: Any, *options: str) -> float:
+    found = nbtext("evaluate", "test.jsonl", "--to", "json", *(options or ("-m", "m")))
+    return float(found.ok().json["accuracy"])
+
+
+def known(nbtext: Any, *words: str) -> list[bool]:
+    """Whether the model knows these words."""
+    given = " ".join(words).encode()
+    explained = nbtext("explain - -m m --to csv", input=given).ok().rows[1:]
+    features = {feature.rpartition("=")[2] for *_, feature, _, _ in explained}
+    return [word in features for word in words]
+
+
+def test_texts_of_words_that_no_training_text_has(nbtext: Any, corpus: Path) -> None:
+    """They are predicted right, and without the table by chance; the bytes of the model do not
+    depend on the number of threads.
+    """
+    assert evaluate(nbtext) == 1
+    nbtext(*TRAIN, "--vectors", TABLE, "-j", "2").ok()
+    assert Path("m").read_bytes() == (corpus / "m").read_bytes()
+    nbtext(*TRAIN).ok()
+    assert evaluate(nbtext) == 1 / len(LABELS)
+
+
+def test_folds(nbtext: Any) -> None:
+    """In `evaluate --folds` and `compare`, no other text has a word of a text."""
+    options = ("--folds", "3", "-q")
+    assert evaluate(nbtext, *options) < 0.5
+    assert evaluate(nbtext, *options, "--vectors", TABLE) == 1
+    assert evaluate(nbtext, *options, "--vectors", TABLE, "--model", "best", "-j", "2") == 1
+    compared = nbtext(f"compare test.jsonl --vectors {TABLE} --models dirichlet --to csv -q").ok()
+    accuracies = {model: float(accuracy) for _, model, accuracy, *_ in compared.rows[1:]}
+    assert accuracies["stacked"] > accuracies["dirichlet"] + 0.4
+
+
+def test_which_words_are_added(nbtext: Any) -> None:
+    """The first words of the table, and those of unlabeled texts."""
+    words = (SEEN, NEAR, FAR, "zebra")
+    options = (*TRAIN, "--vectors", TABLE, "--vector-words")
+    nbtext(*options, "0").ok()
+    assert known(nbtext, *words) == [True, False, False, False]
+    nbtext(*options, str(N_FIRST)).ok()
+    assert known(nbtext, *words) == [True, True, False, False]
+    write_rows(Path("more.jsonl"), [{"text": f"{FAR} zebra"}])
+    for model in ("auto", "best"):
+        nbtext(*options, str(N_FIRST), "--unlabeled", "more.jsonl", "--model", model).ok()
+        assert known(nbtext, *words) == [True, True, True, False]
+    Path("stop.txt").write_text(NEAR)
+    nbtext(*options, str(N_FIRST), "--stop-words", "stop.txt").ok()
+    assert known(nbtext, *words) == [True, False, False, False]
+
+
+def test_a_smaller_model(nbtext: Any) -> None:
+    """It knows fewer words, and still marks those that no training text has."""
+    n_features = nbtext("inspect m --to json").json["n_features"]
+    nbtext(*TRAIN, "--vectors", TABLE, "--max-model-bytes", "4750").ok()
+    assert Path("m").stat().st_size <= 4750
+    assert 36 < nbtext("inspect m --to json").json["n_features"] < n_features
+    assert evaluate(nbtext) > 0.4
+    explained = nbtext("explain test.jsonl train.jsonl -m m --to csv").ok().rows[1:]
+    untrained = {feature for *_, term, feature, _, _ in explained if term == "untrained"}
+    trained = {feature for *_, term, feature, _, _ in explained if term == "feature"}
+    texts = " ".join(each["text"] for each in read_rows(Path("train.jsonl"))).split()
+    assert untrained
+    assert not untrained & set(texts)
+    assert trained <= set(texts)
+
+
+@pytest.mark.parametrize("model", ["auto", "best"])
+def test_the_table_is_only_read_in_training(nbtext: Any, model: str) -> None:
+    """Nothing of it is needed to predict, and the model does not name it."""
+    nbtext(*TRAIN, "--vectors", str(Path(TABLE).absolute()), "--model", model).ok()
+    before = nbtext("predict test.jsonl -m m --to jsonl").ok().out
+    Path(TABLE).unlink()
+    assert nbtext("predict test.jsonl -m m --to jsonl").ok().out == before
+    for secret in (TABLE, str(Path.cwd())):
+        assert secret.encode() not in Path("m").read_bytes()
+        assert secret not in nbtext("inspect m --to json").ok().out
+
+
+def test_explanations_and_inspection_mark_untrained_words(nbtext: Any) -> None:
+    """In each format."""
+    Path("q.txt").write_text(f"{SEEN} {NEAR}")
+    found = {to: nbtext(f"explain q.txt -m m --to {to}").ok() for to in ("json", "csv", "table")}
+    (record,) = found["json"].json
+    marks = {each["feature"]: each.get("is_untrained") for each in record["contributions"]}
+    assert marks == {SEEN: None, NEAR: True}
+    terms = {feature: term for *_, term, feature, _, _ in found["csv"].rows[1:]}
+    assert (terms[SEEN], terms[NEAR]) == ("feature", "untrained")
+    page = nbtext("explain q.txt -m m --to html").ok().out
+    for shown in (page, found["table"].out):
+        assert f"{NEAR} (untrained)" in shown
+        assert f"{SEEN} (untrained)" not in shown
+    for word, count in ((NEAR, 0), (SEEN, None)):
+        (shown,) = nbtext(f"inspect m --word {word} --to json").json["words"]
+        assert {view["documents"] for _, view in shown["classes"]} == {count}
+
+
+def test_the_same_in_python(nbtext: Any) -> None:
+    """Also for a copy of scikit-learn and of pickle, and through its pipeline."""
+    rows = {name: read_rows(Path(f"{name}.jsonl")) for name in ("train", "test")}
+    texts, labels = ([each[key] for each in rows["train"]] for key in ("text", "label"))
+    tests = [each["text"] for each in rows["test"]]
+    expected = TextClassifier.load("m").predict_proba(tests)
+    found = TextClassifier(vectors=TABLE).fit(texts, labels)
+    for each in (found, clone(found).fit(texts, labels), pickle.loads(pickle.dumps(found))):
+        assert each.get_params()["vectors"] == TABLE
+        np.testing.assert_array_equal(each.predict_proba(tests), expected)
+    plain = TextClassifier(vectors=TABLE, calibrate=False).fit(texts, labels)
+    pipeline = plain.to_sklearn()
+    np.testing.assert_allclose(pipeline.predict_proba(tests), plain.predict_proba(tests))
+
+
+def test_predictions(nbtext: Any) -> None:
+    """Sets of labels, costs, thresholds and probabilities that are too low, as for each model."""
+    Path("costs.csv").write_text(
+        "true,predicted,cost\n" + "".join(f"{x},cats,1e9\n" for x in LABELS)
+    )
+
+    def predict(*options: str) -> list[Any]:
+        return nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", *options).ok().records
+
+    sets = {(each["label"], *each["labels"]) for each in predict("--coverage", "0.9")}
+    assert sets - {(None,)} == {(label, label) for label in LABELS}
+    assert {each["label"] for each in predict("--cost", "costs.csv")} == {*LABELS[1:]}
+    assert {each["label"] for each in predict("--threshold", "cats=1")} == {*LABELS[1:]}
+    assert {each["label"] for each in predict("--min-probability", "1")} == {None}
+    assert {(each["outlier"], each["known"]) for each in predict("--min-known", "1")} == {(None, 1)}
+
+
+def test_a_table_of_weights(nbtext: Any) -> None:
+    """The words of the table have their rows."""
+    nbtext("export m -o m.csv").ok()
+    with open("m.csv", newline="") as file:
+        weights = {
+            feature: list(map(float, own)) for _, feature, _, *own in list(csv.reader(file))[1:]
+        }
+    labels = sorted(LABELS)
+    for each in read_rows(Path("test.jsonl")):
+        scores = sum(np.array(weights[word]) for word in each["text"].split())
+        assert labels[int(np.argmax(scores))] == each["label"]
+
+
+@pytest.mark.parametrize("program", ["cc", "node"])
+def test_exported_programs(nbtext: Any, program: str) -> None:
+    """They give the probabilities of the model."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    expected = nbtext("predict test.jsonl -m m --to jsonl").records
+    text = "\n".join(each["text"] for each in read_rows(Path("test.jsonl")))
+    if program == "cc":
+        nbtext("export m -o m.c").ok()
+        subprocess.run(["cc", "-std=c99", "m.c", "-lm", "-o", "classify"], check=True)
+        command = ["./classify"]
+    else:
+        nbtext("export m -o m.mjs").ok()
+        Path("run.mjs").write_text(RUN)
+        command = ["node", "run.mjs"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [label for label, _ in lines] == [each["label"] for each in expected]
+    found = [float(probability) for _, probability in lines]
+    np.testing.assert_allclose(found, [each["probability"] for each in expected], atol=1e-6)
+
+
+def test_served(nbtext: Any) -> None:
+    """With the probabilities of `predict`."""
+    (expected,) = nbtext("predict - -m m --to jsonl", input=NEAR.encode()).records
+    command = [sys.executable, "-m", "nbtext", "serve", "-m", "m", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        found = re.search(r"http://[^ ;]+", process.stderr.readline())
+        body = json.dumps({"text": NEAR}).encode()
+        request = Request(f"{found[0]}/v1/predict", body, {"content-type": "application/json"})
+        with urlopen(request) as response:
+            answer = json.load(response)
+        process.terminate()
+    assert answer["scores"] == expected["scores"]
+
+
+REFUSED = {
+    "--model nbsvm": "--vectors: does not apply: nbsvm",
+    "--cluster local": "--cluster: cannot be combined with --vectors",
+    **{
+        options: f"{options.split()[-2]}: cannot be combined with word vectors"
+        for options in (
+            "--idf smooth",
+            "--model best --idf smooth",
+            "--hash-bits 9",
+            "--vocabulary words.txt",
+            "--max-features 5",
+            "--select mi:5",
+            "--max-df 1",
+            "--min-df 3",
+            "--stem english",
+            "--strip-accents ascii",
+        )
+    },
+    "--keep-sample 5": "cannot be combined with --keep-sample",
+    "--analyzer char": "use --analyzer word",
+    "--ngrams 2,2": "use --analyzer word",
+    "--view char:1,2 --view word:2": "use --analyzer word",
+    "--keywords words.toml": "--keywords: cannot be combined with --vectors",
+    "--em 3": "--em: needs --unlabeled or --keywords",
+    "--em 3 --unlabeled test.jsonl --model best": "--em: cannot be combined",
+    "--em 3 --unlabeled test.jsonl --max-model-bytes 9KB": "--em: cannot be combined",
+    "--C 2": "--C: does not apply",
+    "--max-model-bytes 1KB": "are too few",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_options_that_do_not_apply(nbtext: Any, options: str) -> None:
+    """Each is refused in one line that names it."""
+    Path("words.txt").write_text("\n".join((SEEN, *OTHERS)))
+    Path("words.toml").write_text('cats = ["cat"]\ncars = ["car"]')
+    command = ("train", "train.jsonl", "-o", "n", "--vectors", TABLE, *options.split())
+    nbtext(*command).refused(2, REFUSED[options])
+    assert not Path("n").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("train multi.jsonl -o n --vectors TABLE", (2, "--vectors: ", "several labels")),
+        ("train train.jsonl -o n --vectors none.vec", (1, "none.vec: there is no such table")),
+        ("train train.jsonl -o n --vectors m", (1, "m: is nbtext model, not text")),
+        ("train train.jsonl -o n --vectors train.jsonl", (1, "train.jsonl:1: not a word and")),
+        ("train train.jsonl -o n --vector-words 3", (2, "--vector-words: needs --vectors")),
+        ("train foreign.jsonl -o n --vectors TABLE", (1, "TABLE: has no word of the documents")),
+        ("evaluate foreign.jsonl --folds 3 --vectors TABLE", (1, "has no word of the documents")),
+        ("compare train.jsonl --vectors none.vec", (1, "none.vec: there is no such table")),
+        ("evaluate test.jsonl -m m --vectors TABLE", (2, "--vectors: does not apply")),
+        ("train train.jsonl -o TABLE --vectors TABLE", (2, "TABLE is not a model")),
+        ("merge m m -o n", (1, "not fitted to sums of counts")),
+        ("update train.jsonl -m m -o n", (1, "not fitted to sums of counts")),
+        ("forget train.jsonl -m m -o n", (1, "not fitted to sums of counts")),
+        ("calibrate test.jsonl -m m -o n", (1, "not fitted to sums of counts")),
+        ("train m -o n --vectors TABLE", (1, "needs the counts")),
+        ("prevalence test.jsonl -m m", (1, "needs the counts")),
+        ("inspect m --by z", (1, "needs the counts")),
+        ("sample m", (1, "cannot generate documents")),
+        ("label test.jsonl -o n --vectors TABLE -m m", (2, "--vectors: cannot be combined with")),
+    ],
+)
+def test_what_is_refused(nbtext: Any, command: str, parts: tuple[int, str]) -> None:
+    """In one line; the table is never written."""
+    write_rows(Path("multi.jsonl"), [{"text": SEEN, "label": [*LABELS[:2]]}] * 4)
+    write_rows(
+        Path("foreign.jsonl"), [{"text": f"mot{i}", "label": LABELS[i % 2]} for i in range(9)]
+    )
+    table = Path(TABLE).read_bytes()
+    status, *expected = parts
+    nbtext(command.replace("TABLE", TABLE)).refused(
+        status, *(each.replace("TABLE", TABLE) for each in expected)
+    )
+    assert Path(TABLE).read_bytes() == table
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--ngrams 1,2",
+        "--view word:1 --view char:2",
+        "--view word:1,2 --view word:1:binary",
+        "--no-lowercase",
+        "--weighting binary-l2",
+        "--no-calibrate",
+        "--text-field title,body",
+        "--text-field title,body --separate-fields",
+        "--text-field title,body --separate-fields --view word:1 --view char_wb:1,2",
+        "--text-field title,body --separate-fields --model best",
+        "--optimize macro_f1",
+        "--min-recall cats=0.5 --confidence 0.5",
+        "--unlabeled test.jsonl",
+        "--model stacked --holdout 0.1",
+    ],
+)
+def test_other_options(nbtext: Any, options: str) -> None:
+    """Words that no training text has are known with each."""
+    nbtext(*TRAIN, "--vectors", TABLE, *options.split()).ok()
+    assert evaluate(nbtext) > 0.9
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        slice(0, 4),  # one text of each label
+        slice(0, 5),
+        slice(0, 12, 4),  # one label
+        slice(0, 1),
+    ],
+    ids=str,
+)
+def test_few_texts(nbtext: Any, rows: slice) -> None:
+    """And texts without words: there is a model, which knows more words than they have."""
+    texts = read_rows(Path("train.jsonl"))[rows]
+    write_rows(Path("train.jsonl"), [*texts, {"text": " ", "label": "cats"}])
+    nbtext(*TRAIN, "--vectors", TABLE).ok()
+    assert evaluate(nbtext) >= len({each["label"] for each in texts}) / len(LABELS)
+
+
+def test_unlabeled_texts_are_judged_with_their_words(nbtext: Any) -> None:
+    """A model that is fitted to them labels the held-out texts right."""
+    texts = [each["text"] for each in read_rows(Path("test.jsonl"))]
+    texts = [f"{text} {OTHERS[i % 10]} {OTHERS[i % 7]}" for i, text in enumerate(texts)]
+    write_rows(Path("more.jsonl"), [{"text": text} for text in texts])
+    options = ("--vectors", TABLE, "--unlabeled", "more.jsonl", "--em", "1")
+    said = nbtext(*TRAIN[:2], "-o", "m", *options).ok().err
+    assert re.findall(r"accuracy (\d\.\d+), log-loss", said)[:2] == ["1.0000"] * 2
+
+
+def test_fields_of_unlabeled_texts(nbtext: Any) -> None:
+    """Their words are added for each field."""
+    fields = ("--text-field", "title,body", "--separate-fields")
+    options = ("--vectors", TABLE, "--vector-words", str(N_FIRST), "--unlabeled", "test.jsonl")
+    nbtext(*TRAIN, *fields, *options).ok()
+
+
+def test_columns_without_names_are_refused(nbtext: Any) -> None:
+    """The words of a matrix of numbers are not known, whatever the table has."""
+    Path("m.svmlight").write_text("0 1:1 3:2\n1 2:1 3:1\n" * 6)
+    Path("digits.vec").write_text("".join(f"{i} {i * i % 7} {i * i % 5} 1\n" for i in range(9)))
+    refused = nbtext("train m.svmlight -o n -q --vectors digits.vec")
+    assert (refused.status, Path("n").exists()) == (2, False)
+
+
+def test_folds_without_a_word_of_the_table(nbtext: Any) -> None:
+    """The table must have a word of all documents together, and a fold may have none."""
+    rows = [{"text": f"mot{i % 4} mot{i % 3}", "label": LABELS[i % 2]} for i in range(9)]
+    write_rows(Path("train.jsonl"), [*rows, {"text": NEAR, "label": LABELS[0]}])
+    nbtext(*TRAIN, "--vectors", TABLE).ok()
+    nbtext(f"evaluate train.jsonl --folds 3 --vectors {TABLE}").ok()
+
+
+def test_the_view_of_the_words(nbtext: Any) -> None:
+    """The summary names it as that of the vectors."""
+    options = ("--vectors", TABLE, "--view", "word:1", "--view", "char:2")
+    assert re.search(r"× vectors of word:1[; ]", nbtext(*TRAIN[:2], "-o", "m", *options).err)
