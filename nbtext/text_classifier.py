@@ -27,7 +27,7 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import GivenLabels
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.training import (
-    check_hashing,
+    check_features,
     count_for_model,
     sample_size,
     train_on_counts,
@@ -195,7 +195,7 @@ class TextClassifier:
             self._refuse_search("X is a matrix")
         elif self._is_search:
             return self._search(documents, given)
-        check_hashing(features, settings)
+        check_features(features, settings)
         rows = np.zeros(0, dtype=np.int64)
 
         def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:

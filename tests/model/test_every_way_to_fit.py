@@ -55,6 +55,9 @@ VALUES: list[dict[str, Any]] = [
     {"normalize_weights": True, "model": "complement"},
     {"values": 3, "model": "categorical"},
     {"keep_sample": 20},
+    {"vectors": "words.vec"},
+    {"vectors": "words.vec", "vector_words": 2},
+    {"vectors": "words.vec", "more_words": ("w12",)},
     *(
         {"model": model}
         for model in ("best", "combined", "stacked", "bernoulli", "dirichlet", "gaussian")
@@ -64,6 +67,14 @@ VALUES: list[dict[str, Any]] = [
     {"model": "best", "optimize": "macro_f1"},
 ]
 OF_COLUMNS = ("min_df", "max_df", "max_features", "select", "tf", "idf", "norm")
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of word vectors in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"w{j} {j % 4} {j % 3} {1 + j % 2}\n" for j in range(14)]
+    Path("words.vec").write_text("".join(lines))
 
 
 def make_texts(n: int, seed: int) -> tuple[list[str], list[str]]:
@@ -185,6 +196,7 @@ def test_columns_are_features(parameters: dict[str, Any], tmp_path: Path) -> Non
     found = answers(parameters, lambda each: each.fit(X, LABELS), X)
     expected = answers(parameters, fit_texts, TEXTS)
     of_features = {each.name for each in fields(FeatureSettings)} - {*OF_COLUMNS}
+    of_features.add("vectors")  # of words
     if parameters.get("model") == "best" or not of_features.isdisjoint(parameters):
         assert isinstance(found, str)
         return
