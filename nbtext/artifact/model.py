@@ -384,9 +384,9 @@ def _check_model(model: FittedModel) -> None:
             raise invalid_value(
                 "documents.of_labels", "should be one number for each label, and at most the total"
             )
-    if bool(parts) != is_combined or not {part.view for part in parts} <= set(
-        features.view or ("",)
-    ):
+    # of a stack in which no part tells labels apart, none is left
+    has_right = bool(parts) == is_combined or settings.model == STACKED
+    if not has_right or not {part.view for part in parts} <= set(features.view or ("",)):
         raise invalid_value(
             "hyperparameters.parts", f"do not fit {settings.model} models of these views"
         )

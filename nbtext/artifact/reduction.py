@@ -48,6 +48,7 @@ from nbtext.records import frozen
 CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
 MAX_TRIALS = 12  # numbers of features whose file is measured
 FIRST_BYTES = 8  # of a feature, for the first trial
+SMALL_STEP = 50  # of the number of features, the inverse share that ends the search, too
 ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
 EXACT = 10**9  # times as many features as there are: weights are rounded no more than 8 bits need
 POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less exact than that
@@ -271,7 +272,7 @@ def _find_number(
             high, high_size = trial, size
         else:
             low, low_size = trial, size
-        if low + 1 >= high or ENOUGH * max_bytes <= size <= max_bytes:
+        if low + max(1, low // SMALL_STEP) >= high or ENOUGH * max_bytes <= size <= max_bytes:
             break
         if high_size and low > 1:  # the size is about a power of the number
             slope = math.log(high / low) / math.log(max(high_size, low_size + 1) / low_size)

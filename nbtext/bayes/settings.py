@@ -255,7 +255,8 @@ class ModelSettings(LinearSettings):
             options = self.linear_model.options if self.is_linear else self._record.options
             for name in special:
                 if name not in options:
-                    raise refuse(name, f"{self.model} does not use it")
+                    model = STACKED if self.is_linear and self.model == AUTO else self.model
+                    raise refuse(name, f"{model} does not use it")
         require(self.vectors != "", self.vectors, "the name of a table", "vectors")
         if self.vectors is not None and self.model not in (AUTO, STACKED):
             raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")

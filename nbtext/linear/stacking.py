@@ -266,7 +266,9 @@ class Stack:
     def scorer(self, solution: StackedSolution) -> LinearScorer:
         """Return the scorer of the weighted sum of all parts."""
         data = self._data
-        vectors = data.vectors
+        # without the regression, further words have no weight
+        is_used = any(each.part.model == VECTORS for each in self._fitted)
+        vectors = data.vectors if is_used else None
         places = np.arange(data.n_features) if vectors is None else vectors.places
         bounds = np.array(self._bounds)
         if vectors is not None:

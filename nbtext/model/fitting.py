@@ -456,6 +456,8 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
         task = SeveralLabels.of(labels, statistics, scorer, fit)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
+    if scorer.n_features == statistics.n_features:
+        vectors = None  # the stack does without
     if vectors is not None:
         counts = replace(counts, vocabulary=vocabulary)
         given = replace(given, counts=counts, columns=None)

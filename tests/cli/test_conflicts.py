@@ -37,6 +37,7 @@ VALUES = {  # of options, by what stands for a value in the help
     "MODEL": "m.joblib",
     "SOURCE": "texts.tsv",
     "FILE": "texts.tsv",
+    "PACKAGE": "texts.tsv",
     "DIR": "folder",
 }
 OWN_VALUES = {  # of options, by their names

@@ -20,7 +20,7 @@ class UnlabeledSettings(Settings):
         None,
         "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
         "the unlabeled documents, which may be 0, is selected on held-out labeled documents. Memory: 20 bytes for "
-        "each distinct word of each unlabeled document.",
+        "each distinct word of each unlabeled document. With --vectors, one step is taken, whatever N.",
         low=1,
         metavar="N",
     )

@@ -36,6 +36,9 @@ IS_NPZ = "it needs an array of words, (n,), of strings, and one of vectors, (n, 
 IS_MODEL = "a static model has one .safetensors file and the tokenizer.json of its pieces"
 # of the numbers of safetensors; <u2 is for bfloat16, which NumPy lacks
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
+INTEGERS = {"I32": "<i4", "I64": "<i8"}
+# arrays of model2vec: the row of each piece, and a factor of it
+OF_PIECES = MAPPING, WEIGHTS = "mapping", "weights"
 UNKNOWN = ("[UNK]", "<unk>")  # the pieces for characters that a tokenizer does not know
 
 
@@ -299,6 +302,14 @@ def _read_npz(path: Path) -> Iterator[tuple[int, str, Array]]:
         yield number, raw.decode("utf-8", "replace"), row
 
 
+def _to_numbers(found: Any) -> Array:
+    """Return an array of safetensors; KeyError: of another type."""
+    numbers: Array = np.frombuffer(found["data"], dtype=(DTYPES | INTEGERS)[found["dtype"]])
+    if found["dtype"] == "BF16":  # the upper halves of float32
+        numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+    return numbers.reshape(found["shape"])
+
+
 def _read_pieces(weights: Path, config: Path) -> _Pieces:
     """Return a static model."""
     try:
@@ -316,17 +327,21 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     except Exception as error:  # the library raises no narrower one
         raise _refuse(config, f"cannot be read: {error}") from None
     try:
-        arrays: Any = [array for _, array in deserialize(weights.read_bytes())]
+        arrays: Any = dict(deserialize(weights.read_bytes()))
     except (OSError, SafetensorError) as error:
         raise _refuse(weights, f"cannot be read: {error}") from None
-    kinds = [(len(each["shape"]), each["dtype"] in DTYPES) for each in arrays]
+    further = {name: arrays.pop(name) for name in OF_PIECES if name in arrays}
+    kinds = [(len(each["shape"]), each["dtype"] in DTYPES) for each in arrays.values()]
     if kinds != [(2, True)]:
         raise _refuse(weights, f"has not one array of vectors, of {', '.join(DTYPES)}")
-    found = arrays[0]
-    rows: Array = np.frombuffer(found["data"], dtype=DTYPES[found["dtype"]])
-    if found["dtype"] == "BF16":  # the upper halves of float32
-        rows = (rows.astype(np.uint32) << 16).view(np.float32)
-    rows = rows.astype(np.float32, copy=False).reshape(found["shape"])
+    rows = _to_numbers(next(iter(arrays.values()))).astype(np.float32, copy=False)
+    try:  # as model2vec stores the vectors of a large vocabulary
+        if MAPPING in further:
+            rows = rows[_to_numbers(further[MAPPING])]
+        if WEIGHTS in further:
+            rows = rows * _to_numbers(further[WEIGHTS]).astype(np.float32)[:, None]
+    except (IndexError, KeyError, ValueError):
+        raise _refuse(weights, "has vectors that do not fit each other") from None
     vocabulary = tokenizer.get_vocab()
     ids = sorted(vocabulary.values())
     if len(rows) <= max(ids, default=0):

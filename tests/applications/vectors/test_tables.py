@@ -260,13 +260,13 @@ def sentence_piece() -> Any:
 VECTORS = np.random.default_rng(0).integers(-8, 8, (40, 4)).astype(np.float32)
 
 
-def weights(*tensors: tuple[str, NDArray[Any]]) -> bytes:
+def weights(*tensors: tuple[str, NDArray[Any]], names: Sequence[str] = "abc") -> bytes:
     """The bytes of a .safetensors file, of types and numbers."""
     head: dict[str, Any] = {}
     data = b""
-    for dtype, rows in tensors:
+    for name, (dtype, rows) in zip(names, tensors, strict=False):
         bounds = len(data), len(data) + rows.nbytes
-        head[f"{len(head)}"] = {"dtype": dtype, "shape": rows.shape, "data_offsets": bounds}
+        head[name] = {"dtype": dtype, "shape": rows.shape, "data_offsets": bounds}
         data += rows.tobytes()
     about = json.dumps(head).encode()
     return len(about).to_bytes(8, "little") + about + data
@@ -358,3 +358,17 @@ def test_a_static_model_without_the_extra(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtra, match=r"pip install 'nbtext\[vectors\]'"):
         read_vectors(str(tmp_path), [], 0)
+
+
+def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
+    """A piece has the row that `mapping` says, times its weight; newer models of model2vec do."""
+    folder = write_model(tmp_path / "model")
+    groups = np.arange(len(VECTORS)) // 2
+    factors = np.linspace(1, 2, len(VECTORS))
+    path = folder / "model.safetensors"
+    tensors = ("F32", VECTORS), ("I64", groups), ("F64", factors)
+    path.write_bytes(weights(*tensors, names=("embeddings", "mapping", "weights")))
+    expected = VECTORS[groups[3]] * np.float32(factors[3])
+    np.testing.assert_array_equal(read_vectors(str(folder), ["cat"], 0).rows, [expected])
+    path.write_bytes(weights(tensors[0], ("I64", groups + 99), names=("a", "mapping")))
+    refuse(folder, "has vectors that do not fit each other")
