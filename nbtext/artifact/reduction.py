@@ -114,6 +114,14 @@ def limit_size(
         raise ModelError(
             f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint
         )
+    settings = full.model_settings
+    n_words = max_bytes // len(full.labels)  # each label has at least a byte for each word
+    if settings.vectors is not None and n_words < settings.vector_words and model.load_counts:
+        # the first words of a table are the most frequent ones; weights do not tell
+        fewer = replace(settings, vector_words=n_words)
+        full = fit_model(model.counts, full.feature_settings, fewer, jobs=jobs)
+        model = make_trained_model(replace(full, input=model.fitted.input), model.counts)
+        full = model.fitted
     numbers = DocumentNumbers.of(model.statistics)
     frequencies = _document_frequencies(model, documents)
     counts = model.counts if documents is None and model.load_counts is not None else documents
