@@ -103,7 +103,7 @@ MAX_APPLICATION_TOKENS = {
     "vectors": 2_748,
 }
 MAX_CYTHON_TOKENS = 36_237
-MAX_TEST_TOKENS = 461_057
+MAX_TEST_TOKENS = 461_074
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

