@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import UnionType
@@ -468,6 +469,7 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
         if name not in known:
             continue
         found = facts_of(known[name])
+        value = os.fspath(given) if isinstance(given, os.PathLike) else given
         if isinstance(given, str) and given in found.names and found.parse is not None:
             value = found.parse(given)
         converted[name] = value = _convert(value, hints[name])

@@ -48,6 +48,7 @@ from nbtext.records import frozen
 CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
 MAX_TRIALS = 12  # numbers of features whose file is measured
 FIRST_BYTES = 8  # of a feature, for the first trial
+UNTRAINED = 1e-4  # documents that a word counts as having that no training document has
 SMALL_STEP = 50  # of the number of features, the inverse share that ends the search, too
 ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
 EXACT = 10**9  # times as many features as there are: weights are rounded no more than 8 bits need
@@ -114,14 +115,18 @@ def limit_size(
         raise ModelError(
             f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint
         )
+    n_full = full.scorer.n_features
     settings = full.model_settings
-    n_words = max_bytes // len(full.labels)  # each label has at least a byte for each word
-    if settings.vectors is not None and n_words < settings.vector_words and model.load_counts:
-        # the first words of a table are the most frequent ones; weights do not tell
-        fewer = replace(settings, vector_words=n_words)
+    n_words = max_bytes // (FIRST_BYTES + len(full.labels))
+    n_further = settings.vector_words + len(settings.more_words)
+    if settings.vectors is not None and n_words < n_further and model.load_counts:
+        # the first words of a table, and of texts, are the most frequent ones; weights do not tell
+        more = settings.more_words[:n_words]
+        n_left = min(settings.vector_words, n_words - len(more))
+        fewer = replace(settings, vector_words=n_left, more_words=more)
         full = fit_model(model.counts, full.feature_settings, fewer, jobs=jobs)
-        model = make_trained_model(replace(full, input=model.fitted.input), model.counts)
-        full = model.fitted
+        full = replace(full, input=model.fitted.input)
+        model = make_trained_model(full, model.counts)
     numbers = DocumentNumbers.of(model.statistics)
     frequencies = _document_frequencies(model, documents)
     counts = model.counts if documents is None and model.load_counts is not None else documents
@@ -146,7 +151,8 @@ def limit_size(
         task = replace(task, fit=replace(task.fit, estimate=None))
     judged = original._replace(model=replace(full, task=task))  # whose file has other bytes
     n_features = min(n_features, _find_number(judged, order, numbers, max_bytes))
-    small = make_trained_model(_shrink(judged, order, n_features, numbers), None)
+    shrunk = replace(_shrink(judged, order, n_features, numbers), full_features=n_full)
+    small = make_trained_model(shrunk, None)
     return Reduction(small, measure_model(small), accuracies)
 
 
@@ -287,6 +293,8 @@ def _find_number(
             n_next = low * (wanted / low_size) ** slope
         else:
             n_next = (wanted - smallest) * trial / max(1, size - smallest)
+            if size > max_bytes:  # which would creep where sizes hardly fall
+                n_next = min(n_next, trial / 2)
         has_all = low >= len(order) and high == exact
         trial = exact if has_all else min(high - 1, max(low + 1, int(n_next)))
     return low
@@ -321,16 +329,17 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     fitted = model.fitted
     n_features = model.fitted.scorer.n_features
     if model.load_counts is not None:
-        # a word of a table of vectors that no document has counts as one of a single document
-        return np.maximum(used_statistics(model).document_frequencies, 1.0)
-    if fitted.weighting.idf is not None:
-        return _invert(
-            fitted.weighting.idf, int(model.statistics.n_documents), fitted.feature_settings.idf
-        )
-    found = np.ones(n_features)
-    if documents is not None:
-        aligned = documents.sample_over(fitted.vocabulary)
-        found += np.bincount(aligned.indices, minlength=n_features)
+        found = used_statistics(model).document_frequencies.astype(np.float64)
+    elif fitted.weighting.idf is not None:
+        n_documents = int(model.statistics.n_documents)
+        found = _invert(fitted.weighting.idf, n_documents, fitted.feature_settings.idf)
+    else:
+        found = np.ones(n_features)
+        if documents is not None:
+            aligned = documents.sample_over(fitted.vocabulary)
+            found += np.bincount(aligned.indices, minlength=n_features)
+    # words that only a table of vectors has come after those of the documents
+    found[fitted.are_untrained(np.arange(n_features))] = UNTRAINED
     return found
 
 

@@ -67,7 +67,8 @@ def check_table(counts: CorpusCounts, features: FeatureSettings, source: str) ->
     share = float(occurrences[rows.any(axis=1)].sum() / max(1, occurrences.sum()))
     hint = "use a table of their language"
     if not share:
-        raise InputError("has no word of the documents", where=source, hint=hint)
+        what = "has no vector but 0 for any word of the documents"
+        raise InputError(what, where=source, hint=hint)
     if share < MIN_KNOWN:
         what = f"{source} has only {share:.1%} of the words of the documents; {hint}"
         warnings.warn(what, AssumptionWarning, stacklevel=2)

@@ -59,5 +59,6 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
                 labeled, others, features, model_settings, steps, say=say, jobs=jobs
             )
     if trained.fitted.unlabeled is None:
-        say("the unlabeled documents do not help: the model is trained without them")
+        rest = "with their words alone" if has_vectors else "without them"
+        say(f"the unlabeled documents do not help: the model is trained {rest}")
     return replace(trained, fitted=replace(trained.fitted, input=source.model_input))

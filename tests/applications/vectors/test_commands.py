@@ -107,6 +107,20 @@ def test_folds(nbtext: Any) -> None:
     assert accuracies["stacked"] > accuracies["dirichlet"] + 0.4
 
 
+@pytest.mark.parametrize(
+    "command", ["train train.jsonl --vectors " + TABLE, "export m --to joblib"]
+)
+def test_a_limited_size(nbtext: Any, command: str) -> None:
+    """Words of training texts come before those of the table alone."""
+    texts = " ".join(each["text"] for each in read_rows(Path("train.jsonl")))
+    words = sorted(set(texts.split()) - {*OTHERS})
+    nbtext(*command.split(), "-q", "-o", "n", "--max-model-bytes", "4500").ok()
+    assert Path("n").stat().st_size <= 4500
+    Path("n").rename("m")
+    assert sum(known(nbtext, *words)) > 0.9 * len(words)
+    assert sum(known(nbtext, *WORDS["cats"])) < 0.8 * N_WORDS
+
+
 def test_which_words_are_added(nbtext: Any) -> None:
     """The first words of the table, and those of unlabeled texts."""
     words = (SEEN, NEAR, FAR, "zebra")
@@ -176,7 +190,7 @@ def test_the_same_in_python(nbtext: Any) -> None:
     texts, labels = ([each[key] for each in rows["train"]] for key in ("text", "label"))
     tests = [each["text"] for each in rows["test"]]
     expected = TextClassifier.load("m").predict_proba(tests)
-    found = TextClassifier(vectors=TABLE).fit(texts, labels)
+    found = TextClassifier(vectors=Path(TABLE)).fit(texts, labels)
     for each in (found, clone(found).fit(texts, labels), pickle.loads(pickle.dumps(found))):
         assert each.get_params()["vectors"] == TABLE
         np.testing.assert_array_equal(each.predict_proba(tests), expected)
@@ -300,8 +314,14 @@ def test_options_that_do_not_apply(nbtext: Any, options: str) -> None:
         ("train train.jsonl -o n --vectors m", (1, "m: is nbtext model, not text")),
         ("train train.jsonl -o n --vectors train.jsonl", (1, "train.jsonl:1: not a word and")),
         ("train train.jsonl -o n --vector-words 3", (2, "--vector-words: needs --vectors")),
-        ("train foreign.jsonl -o n --vectors TABLE", (1, "TABLE: has no word of the documents")),
-        ("evaluate foreign.jsonl --folds 3 --vectors TABLE", (1, "has no word of the documents")),
+        (
+            "train foreign.jsonl -o n --vectors TABLE",
+            (1, "TABLE: has no vector but 0 for any word"),
+        ),
+        (
+            "evaluate foreign.jsonl --folds 3 --vectors TABLE",
+            (1, "has no vector but 0 for any word"),
+        ),
         ("compare train.jsonl --vectors none.vec", (1, "none.vec: there is no such table")),
         ("evaluate test.jsonl -m m --vectors TABLE", (2, "--vectors: does not apply")),
         ("train train.jsonl -o TABLE --vectors TABLE", (2, "TABLE is not a model")),
