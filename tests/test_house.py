@@ -99,7 +99,7 @@ MAX_APPLICATION_TOKENS = {
     "review": 9_491,
     "sample": 1_132,
     "serve": 9_244,
-    "unlabeled": 4_597,
+    "unlabeled": 4_630,
     "vectors": 2_748,
 }
 MAX_CYTHON_TOKENS = 36_237

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Scored, Selection, judge
@@ -80,7 +81,7 @@ def train_on_own_labels(
     alone = trained.fitted
     before = alone.task.estimate if isinstance(alone.task, OneLabel) else None
     if before is None:
-        say("labeled documents alone: no estimate, because no label has two documents")
+        say(f"{ALONE}: no estimate, so that nothing tells whether the others help")
         return trained
     found = _judge(labeled, features, replace(settings, vector_words=0), learn)
     after = found.estimate
@@ -124,9 +125,13 @@ def _judge(
         fitted = learn(fit_model(rest, features, settings), rest, settings)
         parts.append((*_score(fitted, held_out, labeled), held_out.classes))
     scored = Scored(*map(np.concatenate, zip(*parts, strict=True)))
-    temperature = fit_scaled_temperature(*scored)
-    selection = Selection(Hyperparameters(0.0), Calibration(temperature))
-    return judge(selection, scored, n_unjudged=int((folds == NEVER_HELD_OUT).sum()))
+    selection = Selection(Hyperparameters(0.0))
+    if settings.calibrate:
+        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*scored)))
+    n_unjudged = int((folds == NEVER_HELD_OUT).sum())
+    return judge(
+        selection, scored, n_unjudged=n_unjudged, goals=find_goals(settings, labeled.labels)
+    )
 
 
 def _score(model: FittedModel, documents: DocumentCounts, counts: CorpusCounts) -> Evidence:
