@@ -50,6 +50,11 @@ class FeatureView:
     occurrences: float | None  # in the class; None: no counts
     documents: float | None  # of the class that have it; None if they were not counted
 
+    @property
+    def is_untrained(self) -> bool:
+        """Whether no training document has it: without counts, no other number is known."""
+        return self.documents == 0 and self.z is None
+
 
 class Inspector:
     """Computes the weights and counts of a trained model's features, one class at a time."""

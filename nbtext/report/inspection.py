@@ -233,8 +233,7 @@ def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
         )
         names = show_features([feature.feature for feature in view.features])
         names = [
-            # without counts, no number is known but that of a word that only a table has
-            f"{name} (untrained)" if feature.documents == 0 and feature.z is None else name
+            f"{name} (untrained)" if feature.is_untrained else name
             for name, feature in zip(names, view.features, strict=True)
         ]
         numbers = map(criterion.format, view.features)

@@ -138,6 +138,14 @@ def test_which_words_are_added(nbtext: Any) -> None:
     assert known(nbtext, *words) == [True, False, False, False]
 
 
+def test_marks_in_lists(nbtext: Any) -> None:
+    """The most important words of labels say which no training text has."""
+    mark = f"{NEAR} (untrained)"
+    assert mark in nbtext("inspect m --to table --features 70").ok().out.replace("\n", " ")
+    nbtext("evaluate test.jsonl -m m --report page.html").ok()
+    assert "</span> (untrained)" in Path("page.html").read_text()
+
+
 def test_a_smaller_model(nbtext: Any) -> None:
     """It knows fewer words, and still marks those that no training text has."""
     n_features = nbtext("inspect m --to json").json["n_features"]
