@@ -48,8 +48,10 @@ from nbtext.records import frozen
 CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
 MAX_TRIALS = 12  # numbers of features whose file is measured
 FIRST_BYTES = 8  # of a feature, for the first trial
-UNTRAINED = 1e-4  # documents that a word counts as having that no training document has
-SMALL_STEP = 50  # of the number of features, the inverse share that ends the search, too
+UNTRAINED = 1e-4  # the document frequency of a word that no training document has
+# The search also ends where the number of features is known to one in so many, as where the size
+# of the file jumps.
+SMALL_STEP = 50
 ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
 EXACT = 10**9  # times as many features as there are: weights are rounded no more than 8 bits need
 POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less exact than that
@@ -283,9 +285,11 @@ def _find_number(
     for _ in range(MAX_TRIALS):
         size = measure(trial)
         if size > max_bytes:
-            high, high_size = trial, size
+            high = trial
+            high_size = size
         else:
-            low, low_size = trial, size
+            low = trial
+            low_size = size
         if low + max(1, low // SMALL_STEP) >= high or ENOUGH * max_bytes <= size <= max_bytes:
             break
         if high_size and low > 1:  # the size is about a power of the number

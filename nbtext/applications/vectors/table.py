@@ -128,9 +128,11 @@ def read_vectors(source: str, words: Sequence[str], n_further: int) -> Table:
 
     Of words that are equal in lower case the first one in the table counts.
 
-    source  a file, a folder, or the name of an installed package, which is not imported
+    source     a file, a folder, or the name of an installed package, which is not imported
+    n_further  number of other words of the table to return, at most
 
     raises  InputError: there is no such file, or it is not a table of word vectors
+            MissingExtra: a static model needs safetensors and tokenizers
     """
     lowered = [word.lower() for word in words]
     paths = _find(source)
@@ -155,8 +157,9 @@ def _find(source: str) -> list[Path]:
     """Return the file of a table, or the weights and the tokenizer of a static model."""
     path = Path(source)
     if not os.path.exists(source):
-        # this imports nothing
-        folders = getattr(PathFinder.find_spec(source), "submodule_search_locations", None)
+        # this imports nothing; of a.b it would look for b
+        spec = PathFinder.find_spec(source) if source.isidentifier() else None
+        folders = getattr(spec, "submodule_search_locations", None)
         if not folders:
             raise _refuse(source, "there is no such table of word vectors", IS_A_TABLE)
         path = Path(next(iter(folders)))

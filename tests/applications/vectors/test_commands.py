@@ -319,6 +319,7 @@ def test_options_that_do_not_apply(nbtext: Any, options: str) -> None:
     [
         ("train multi.jsonl -o n --vectors TABLE", (2, "--vectors: ", "several labels")),
         ("train train.jsonl -o n --vectors none.vec", (1, "none.vec: there is no such table")),
+        ("train train.jsonl -o n --vectors none.json", (1, "none.json: there is no such table")),
         ("train train.jsonl -o n --vectors m", (1, "m: is nbtext model, not text")),
         ("train train.jsonl -o n --vectors train.jsonl", (1, "train.jsonl:1: not a word and")),
         ("train train.jsonl -o n --vector-words 3", (2, "--vector-words: needs --vectors")),
