@@ -22,6 +22,7 @@ from nbtext.bayes.calibration import LARGEST
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
+    Hyperparameters,
     LeaveOneOutEstimate,
     Part,
     Proportion,
@@ -30,6 +31,7 @@ from nbtext.bayes.diagnostics import (
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
 from nbtext.bayes.settings import SELECTABLE_MODELS, VECTORS
+from nbtext.bayes.settings import SMALLEST as SMALLEST_SMOOTHING
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_offsets, are_utf8, find_row_error
@@ -274,6 +276,11 @@ def _check_part(found: Part, key: str, n_labels: int) -> None:
     require(f"{key}.C", (found.C is None) != is_linear, f"does not fit {found.model} models")
 
 
+def _check_hyperparameters(found: Hyperparameters, key: str, n_labels: int) -> None:
+    is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_SMOOTHING
+    require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_SMOOTHING:g} at least")
+
+
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
     require(
         f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label"
@@ -357,6 +364,7 @@ CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the cla
     "Part": _check_part,
     "Proportion": _check_proportion,
     "MultilabelFit": _check_multilabel_fit,
+    "Hyperparameters": _check_hyperparameters,
     "Unlabeled": _check_unlabeled,
     "ModelInput": _check_input,
     "Weighting": _check_weighting,
