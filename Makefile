@@ -93,9 +93,9 @@ bench: $(VENV)/.check
 # Measure every other published figure, too. This takes much longer.
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py --without-baseline
-	$(BIN)/python tests/benchmarks/combined.py
+	$(BIN)/python tests/benchmarks/draws.py --sizes 5,10,20 "" "--model multinomial" "--model complement" "--model dirichlet"
+	$(BIN)/python tests/benchmarks/draws.py --sizes all "" "--model combined"
 	$(BIN)/python tests/benchmarks/em.py
-	$(BIN)/python tests/benchmarks/few.py --models multinomial,complement,dirichlet
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/label_shares.py

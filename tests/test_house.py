@@ -64,24 +64,10 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "numpy": set(LAYERS) - {"cli"},
 }
 FORBIDDEN = {  # words that this code does not use, and the terms that it uses
-    r"modelling": "model settings, training",
-    r"tall(y|ies)": "counts, CorpusCounts",
     r"(un)?labelled": "labeled, unlabeled",
-    r"tilt": "prior adjustment",
-    r"strangeness": "nonconformity score",
-    r"foret(ells?|old)": "leave-one-out estimate",
-    r"believed?|beliefs?": "probability, assume",
+    r"tall(y|ies)": "counts, CorpusCounts",
     r"dealt|dealing": "folds, split",
-    r"looked_for|rivals?|contestants?|duels?|verdicts?": "candidates, comparison, result",
-    r"witness(es)?|shelf|shelves": "error log, examples",
     r"mix-?ups?": "confusions",
-    r"twins?": "plain version",
-    r"sightings?": "pseudo-counts, occurrences",
-    r"presences?": "binary counts",
-    r"strangers?": "untrusted",
-    r"patience": "timeout",
-    r"haste|mend|climb(s|ed)?": "plain verbs",
-    r"stor(y|ies)": "documents, explanation",
     r"behaviour|colours?|(normal|optim|recogn|initial)is(e|ed|es|ing)": "US spelling",
 }
 RIDDLE = re.compile(

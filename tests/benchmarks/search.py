@@ -1,7 +1,6 @@
 """What `--model best` costs and achieves beside the default model, on each corpus.
 
     python tests/benchmarks/search.py [CORPUS...]
-    python tests/benchmarks/search.py --sizes 50,100,200,500,1000 [--subsets N] [CORPUS...]
     python tests/benchmarks/search.py --pipelines [CORPUS...]
 
 Each prints a Markdown table; results/search.md has both.
@@ -11,9 +10,7 @@ wall-clock seconds and peak memory of the training.
 On a machine that does other work, only the processor seconds mean something. Documents are read
 from JSONL; those of imdb-files and 20news-files are files.
 
-With --sizes: mean accuracies of both after training on random subsets of the training documents,
-and the mean of their difference with its standard error; sizes above that of the corpus are left
-out. Each subset is tested on 2,000 random test documents at most.
+For smaller numbers of training documents see draws.py.
 
 With --pipelines: test accuracies of three scikit-learn pipelines with LinearSVC, after training on
 all documents.
@@ -21,7 +18,6 @@ all documents.
 
 import argparse
 import json
-import random
 import statistics
 import subprocess
 import sys
@@ -48,21 +44,10 @@ from protocols import (
     short_reviews,
 )
 
-from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.documents.batch import Batch
-from nbtext.evaluation.search import list_candidates, search_model
-from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.predictor import Predictor
-from nbtext.model.training import train_on_counts
-
 MEGABYTE = 1_000_000
 TABLE = ("corpus", "model", "accuracy", "CPU, s", "wall, s", "MB")
-SUBSETS = ("corpus", "documents", "default", "best", "difference", "standard error")
 PROGRAM = (sys.executable, "-m", "nbtext")
 FILES = "-files"  # the end of the names of corpora that are read as files
-N_TEST = 2000  # test documents for each subset
 # names of features
 PIPELINES = {"pairs": ("pairs",), "pairs, within": ("pairs", "within"), "across": ("across",)}
 
@@ -166,66 +151,6 @@ def compare_full(names: Sequence[str]) -> None:
                 print_row((name, chosen, *figures))
 
 
-def make_batch(documents: Labeled) -> Batch:
-    return Batch(
-        list(map(str, range(len(documents.texts)))), (documents.texts,), list(documents.labels)
-    )
-
-
-def measure_accuracy(trained: TrainedModel, test: Labeled) -> float:
-    labels = Predictor(trained.fitted).predict_batch(make_batch(test)).labels
-    return statistics.fmean(each == (true,) for each, true in zip(labels, test.labels, strict=True))
-
-
-def compare_subset(training: Labeled, test: Labeled) -> tuple[float, float]:
-    """Return the accuracies of the default model and of the one that a search finds."""
-
-    def count(features: FeatureSettings) -> CorpusCounts:
-        counter = CorpusCounter(features, sample_size=None)
-        counter.add(make_batch(training))
-        return counter.finish()
-
-    features = FeatureSettings()
-    settings = ModelSettings(model=AUTO)
-    default = train_on_counts(count(features), features, settings)
-    best = search_model(list_candidates(features, settings, ()), count).model
-    return measure_accuracy(default, test), measure_accuracy(best, test)
-
-
-def compare_subsets(names: Sequence[str], sizes: Sequence[int], n_subsets: int) -> None:
-    """Print the mean accuracies of both with random subsets of the training documents, the same for
-    both.
-    """
-    print_head(SUBSETS)
-    for name in names:
-        training, test = SPLITS[name]()
-        found: dict[int, list[tuple[float, float]]] = {
-            size: [] for size in sizes if size <= len(training.texts)
-        }
-        for seed in range(n_subsets):
-            chance = random.Random(seed)
-            tested = test.taken(chance.sample(range(len(test.texts)), min(N_TEST, len(test.texts))))
-            order = chance.sample(range(len(training.texts)), len(training.texts))
-            for size, accuracies in found.items():
-                accuracies.append(compare_subset(training.taken(order[:size]), tested))
-        for size, accuracies in found.items():
-            default, best = map(statistics.fmean, zip(*accuracies, strict=True))
-            differences = [ours - usual for usual, ours in accuracies]
-            error = (
-                statistics.stdev(differences) / n_subsets**0.5 if n_subsets > 1 else float("nan")
-            )
-            print_row(
-                (
-                    name,
-                    str(size),
-                    f"{default:.4f}",
-                    f"{best:.4f}",
-                    f"{best - default:+.4f}",
-                    f"{error:.4f}",
-                )
-            )
-
-
 def compare_pipelines(names: Sequence[str]) -> None:
     """Print the test accuracies of pipelines that are trained on all training documents."""
     sys.path.append(str(Path(__file__).parent / "peers"))
@@ -248,14 +173,10 @@ def compare_pipelines(names: Sequence[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
-    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
-    parser.add_argument("--subsets", type=int, default=10)
     parser.add_argument("--pipelines", action="store_true")
     arguments = parser.parse_args()
     if arguments.pipelines:
         compare_pipelines(arguments.corpora)
-    elif arguments.sizes:
-        compare_subsets(arguments.corpora, arguments.sizes, arguments.subsets)
     else:
         compare_full(arguments.corpora)
 

@@ -19,12 +19,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from few import questions
 from machine import conditions
 from models import RESULTS
 from programs import reason_missing
-from protocols import Labeled, imdb, newsgroups
-from search import measure_accuracy
+from protocols import Labeled, imdb, newsgroups, questions
 
 from nbtext import TextClassifier
 from nbtext.artifact.model import measure_model
@@ -94,7 +92,7 @@ def nbtext_points(corpus: Corpus, training: Labeled, test: Labeled) -> Iterator[
             f"nbtext, {name}",
             "in full",
             n_bytes,
-            measure_accuracy(model, test),
+            TextClassifier.from_model(model).score(*test),
             estimate,
             model.fitted.scorer.n_features,
         )
@@ -106,7 +104,7 @@ def nbtext_points(corpus: Corpus, training: Labeled, test: Labeled) -> Iterator[
                     f"nbtext, {name}",
                     show_bytes(limit),
                     found.n_bytes,
-                    measure_accuracy(found.model, test),
+                    TextClassifier.from_model(found.model).score(*test),
                     found.accuracy[0],
                     found.model.fitted.scorer.n_features,
                 )

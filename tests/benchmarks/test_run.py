@@ -10,59 +10,11 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # there is a package `material`, too
-programs, jobs, scoring, material, measuring, models, outcome, table = map(
-    importlib.import_module,
-    ("programs", "jobs", "scoring", "material", "measuring", "models", "outcome", "table"),
-)
-CONDITIONS = {"date": "2026-01-01", "machine": "an abacus"}
+scoring, material, measuring = map(importlib.import_module, ("scoring", "material", "measuring"))
 
 
 def python(code: str) -> Any:
     return measuring.Step((sys.executable, "-c", code))
-
-
-def example() -> Any:
-    """A job in which nbtext takes a tenth of the time, and too large a model."""
-    thresholds = (
-        jobs.Threshold("wall", "peer", 1 / 8),
-        jobs.Threshold("model", "peer", 1 / 3),
-        jobs.Threshold("accuracy", "gone", 1.0),
-    )
-    names = ("nbtext", "peer", "gone")
-    job = jobs.Job("A job", tuple(programs.other(name, "true") for name in names), thresholds)
-    rows = (
-        outcome.Row(
-            "nbtext", "a", measuring.Cost(0.1, 0.15, 50_000_000), model_size=40, accuracy=0.9
-        ),
-        outcome.Row(
-            "peer", "b", measuring.Cost(1.0, 1.0, 900_000_000), model_size=100, accuracy=0.8
-        ),
-        outcome.Row("gone", "c", problem="not installable here: no package"),
-    )
-    return outcome.JobResult(job, rows)
-
-
-def test_frontier() -> None:
-    """The frontier is what no other program beats in time and accuracy; slower and worse ones are
-    not in it.
-    """
-    figures = {
-        "fast": (1, 0.7),
-        "worse": (2, 0.6),
-        "equal": (3, 0.7),
-        "good": (4, 0.8),
-        "slow": (9, 0.75),
-    }
-    rows = [
-        outcome.Row(name, name, measuring.Cost(wall), accuracy=right)
-        for name, (wall, right) in figures.items()
-    ]
-    rows.append(outcome.Row("failed", "failed", problem="failed"))
-    assert [row.name for row in models.select_frontier(rows)] == ["fast", "good"]
-    result = outcome.JobResult(jobs.Job("Corpus", ()), tuple(rows))
-    assert "Frontier, from fast to accurate: fast, good." in models.format_page(
-        [result], CONDITIONS, "Medians."
-    )
 
 
 def test_sleep_takes_wall_time_only() -> None:
@@ -78,21 +30,6 @@ def test_peak_memory_is_the_childs() -> None:
     assert 200_000_000 < cost.memory < 500_000_000
 
 
-def test_costs_of_steps_add_up() -> None:
-    """Times of several steps add up, peaks do not, and what clears up is not counted."""
-    nap = measuring.Step(("sleep", "0.1"))
-    assert 0.2 <= measuring.measure([nap, nap]).wall < 2
-    assert measuring.measure([measuring.Step(("true",), counts=False)]) == measuring.Cost()
-    assert measuring.Cost(1, 2, 3) + measuring.Cost(1, 2, 1) == measuring.Cost(2, 4, 3)
-
-
-def test_input_and_output(tmp_path: Path) -> None:
-    """A process reads what it is given through a pipe, and writes where it is told to."""
-    written = tmp_path / "out.txt"
-    measuring.measure([measuring.Step(("cat",), stdin=b"short text\n", stdout=written)])
-    assert written.read_bytes() == b"short text\n"
-
-
 def test_failure_is_told() -> None:
     """A process that fails stops the measurement, with what it said; the other programs go on."""
     broken = python("raise SystemExit('no such luck')")
@@ -106,33 +43,6 @@ def test_failure_is_told() -> None:
     )
     assert order == ["a", "b", "a", "b"]
     assert isinstance(results["broken"], measuring.StepFailedError)
-
-
-def test_bars_are_judged() -> None:
-    """The table of thresholds has the ratio to the peer, the threshold, and whether it was
-    reached.
-    """
-    assert table.thresholds_table([example()]).splitlines()[2:] == [
-        "| A job | nbtext : peer | wall time | 1/10 | ≤ 1/8 | reached |",
-        "| A job | nbtext : peer | model file | 1/2.5 | ≤ 1/3 | **missed** |",
-        "| A job | nbtext : gone | accuracy | — | ≥ 1 | — |",
-    ]
-
-
-def test_page_renders() -> None:
-    """The page has a row for each program."""
-    page = table.document([example()], CONDITIONS, {"gone": "no package"}, "Medians.")
-    assert "| peer | 1.00 s | 1.00 s | 900 MB | 0.0001 MB | 0.8000 | 10.00 | `b` |" in page
-    assert "| gone | not installable here: no package |" in page
-
-
-@pytest.mark.parametrize(
-    ("ratio", "text"),
-    [(1 / 12, "1/12"), (0.5, "1/2"), (0.834, "0.834"), (1.0, "1"), (3.0, "3"), (None, "—")],
-)
-def test_ratio_text(ratio: float | None, text: str) -> None:
-    """Small ratios read as fractions."""
-    assert table.ratio_text(ratio) == text
 
 
 def test_repetition_is_of_distinct_documents(tmp_path: Path) -> None:

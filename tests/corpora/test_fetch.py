@@ -1,6 +1,5 @@
 """The fetching of public corpora, from small archives made here."""
 
-import dataclasses
 import hashlib
 import importlib.util
 import io
@@ -9,7 +8,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-import urllib.error
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -157,35 +155,6 @@ def test_links_and_devices(store: Path, archives: Path, kind: bytes) -> None:
         bring(recipe(), store, archives)
 
 
-def test_unpacked_size(store: Path, archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An archive that would unpack to more bytes or more files than a corpus should is refused."""
-    write_tar(archives / "tiny.tar.gz", {"raw/a/1": bytes(1000), "raw/a/2": bytes(1000)})
-    for limit, value in (("LONGEST_UNPACKED", 1500), ("MAX_MEMBERS", 1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(fetch, limit, value)
-            with pytest.raises(fetch.FetchError, match="more than a corpus should"):
-                bring(recipe(), store, archives)
-    assert bring(recipe(), store, archives)
-
-
-def test_missing_archive(store: Path, archives: Path) -> None:
-    """A missing archive is one line that names it, the folder and the ways out; the other corpora
-    still come.
-    """
-    write_tar(archives / "rt-2k.tar.xz", {"rt-2k/neg/a.txt": b"bad\n"})
-    done = run("sms-spam", "rt-2k", into=store, archives=archives)
-    assert done.returncode == 1
-    missing, brought = done.stderr.splitlines()
-    assert missing == (
-        f"sms-spam: {archives} holds neither sms-spam.tar.xz nor sms+spam+collection.zip; put one of them there, "
-        "or unset NBTEXT_CORPORA to download https://archive.ics.uci.edu/static/public/228/sms+spam+collection.zip"
-    )
-    assert brought.startswith("rt-2k: now in ")
-    nowhere = run("rt-s", into=store, archives=archives / "nowhere")
-    assert nowhere.returncode == 1
-    assert "which is not a folder; name the folder that holds the archives" in nowhere.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "archive", "content", "message"),
     [
@@ -207,63 +176,6 @@ def test_broken_archive(
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(store.iterdir()) == []
-
-
-def test_unknown_name(store: Path, archives: Path) -> None:
-    """A name that no recipe has is wrong usage, and the line lists the names."""
-    done = run("rt-3", into=store, archives=archives)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert (
-        "rt-3: no corpus of that name; choose from 20news, sms-spam, imdb, rt-2k, rt-s"
-        in done.stderr
-    )
-
-
-def test_wrong_folder_inside(store: Path, archives: Path) -> None:
-    """NAME.tar.xz has to hold the folder NAME, and a public archive what its recipe keeps."""
-    write_tar(archives / "tiny.tar.xz", {"other/a/1": b"one"})
-    with pytest.raises(fetch.FetchError, match="does not unpack to a folder tiny"):
-        bring(recipe(), store, archives)
-    (archives / "tiny.tar.xz").unlink()
-    write_tar(archives / "tiny.tar.gz", {"other/a/1": b"one"})
-    with pytest.raises(
-        fetch.FetchError,
-        match=r"tiny\.tar\.gz holds no raw/a; its layout is not that of recipes\.toml",
-    ):
-        bring(recipe(), store, archives)
-
-
-def test_public_layouts(store: Path, archives: Path) -> None:
-    """From each public archive what its recipe keeps is taken, under the names that it gives, and
-    nothing else.
-    """
-    for wanted in fetch.read_recipes().values():
-        files = {
-            f"{source}/1" if Path(source).name in FOLDERS else source: b"first \x85 one\r\nsecond\n"
-            for source in wanted.keep
-        }
-        if wanted.archive.endswith(".zip"):
-            files = dict.fromkeys(wanted.keep, b"ham\tHello\n")
-            with zipfile.ZipFile(archives / wanted.archive, "w") as file:
-                for name, content in files.items():
-                    file.writestr(name, content)
-        else:
-            write_tar(archives / wanted.archive, files | {"superfluous/file": b"x"})
-        assert bring(dataclasses.replace(wanted, sha256=""), store, archives)
-    places = {str(path.relative_to(store)) for path in store.glob("*/**/*") if path.is_file()}
-    assert places == {
-        "20news/train/1",
-        "20news/test/1",
-        "sms-spam/SMSSpamCollection",
-        "sms-spam/readme",
-        "imdb/README",
-        *(f"imdb/{half}/{label}/1" for half in ("train", "test") for label in ("neg", "pos")),
-        "rt-2k/neg/1",
-        "rt-2k/pos/1",
-        *(f"rt-s/{label}/0000{number}.txt" for label in ("neg", "pos") for number in (0, 1)),
-    }
-    assert (store / "rt-s/neg/00000.txt").read_bytes() == b"first \x85 one\n"
-    assert (store / "rt-s/neg/00001.txt").read_bytes() == b"second\n"
 
 
 class Response(io.BytesIO):
@@ -292,21 +204,6 @@ def test_download(store: Path, archives: Path, monkeypatch: pytest.MonkeyPatch) 
     assert fetch.read_checksums(store) == {}, "a stated checksum need not be recorded"
 
 
-def test_no_network(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a network the line names the address and says what NBTEXT_CORPORA could do."""
-
-    def fail(url: str) -> Response:
-        raise urllib.error.URLError("no route to host")
-
-    monkeypatch.setattr(fetch, "open_url", fail)
-    with pytest.raises(fetch.FetchError) as caught:
-        bring(recipe(), store, None)
-    assert str(caught.value) == (
-        "cannot download https://example.org/tiny.tar.gz (<urlopen error no route to host>); without a network, "
-        "set NBTEXT_CORPORA to a folder that holds tiny.tar.xz or tiny.tar.gz"
-    )
-
-
 def test_https_only() -> None:
     """Neither an address nor a redirection may lead to anything but https."""
     with pytest.raises(fetch.FetchError, match="only https is"):
@@ -315,16 +212,3 @@ def test_https_only() -> None:
     for url in ("http://example.org/", "ftp://example.org/", "file:///etc/passwd"):
         with pytest.raises(fetch.FetchError, match="only https is"):
             fetch.HttpsRedirects().redirect_request(request, io.BytesIO(), 302, "Found", {}, url)
-
-
-def test_recipes() -> None:
-    """Every recipe is complete: https, a size, a SHA-256 with its source or neither; and the README
-    lists it.
-    """
-    readme = (CORPORA / "README.md").read_text(encoding="utf-8")
-    for name, wanted in fetch.read_recipes().items():
-        assert wanted.url.startswith("https://") and wanted.license and wanted.title and wanted.keep
-        assert 0 < wanted.megabytes < 100
-        assert bool(wanted.sha256) == bool(wanted.stated_by)
-        assert len(wanted.sha256) in (0, 64)
-        assert f"| `{name}` |" in readme and f"[{wanted.archive}]({wanted.url})" in readme
