@@ -17,10 +17,9 @@ from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, part, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.documents.settings import InputSettings
-    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.predictions import Predictions
 
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
@@ -49,7 +48,6 @@ class Predict:
     input: InputSettings = options.unlabeled_input()
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
-    steps: tuple[Callable[..., TrainedModel], ...] = ()  # of applications
 
 
 @command(
@@ -92,10 +90,7 @@ def predict(given: Predict) -> int:
         if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
             return 0
-    trained = load_model(given.model)
-    for step in given.steps:
-        trained = step(given, trained)
-    fitted = trained.fitted
+    fitted = load_model(given.model).fitted
     answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
     blank = [
         name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns

@@ -1,14 +1,12 @@
-"""Measure the estimated shares of labels: error, coverage of the intervals, and log-loss after
-adapting.
+"""Measure the estimated shares of labels: error, and coverage of the intervals.
 
-    python tests/benchmarks/prevalence.py [--unchanged] [CORPUS...]
+    python tests/benchmarks/prevalence.py [CORPUS...]
     python tests/benchmarks/prevalence.py --groups
 
 The artificial prevalence protocol of QuaPy: shares are drawn uniformly (Dirichlet), and 500 test
 documents are drawn with exactly these shares, 200 times. Each corpus is shuffled and halved, as
 often as SPLITS says: a model is trained on one half, and the samples are drawn from the other. The
-figures are means over all samples of all splits. With --unchanged, samples of 20, 100 and 500
-documents have the shares of the corpus, so that adapting can only harm.
+figures are means over all samples of all splits.
 
 With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by
 the domain of the sender, of whom the training documents have none; and 20 groups of 400 documents,
@@ -18,8 +16,6 @@ source.
     error      mean absolute error of the shares
     naive      the same of counted predictions
     coverage   how many of the 95 % intervals cover the share in the sample
-    log-loss   of the documents, with the probabilities of the model, and adapted to the estimated
-               shares
 """
 
 import os
@@ -46,13 +42,10 @@ from protocols import (
 )
 from table import markdown
 
-from nbtext.applications.prevalence.adaptation import adapt_prior
-from nbtext.bayes.scorer import log_posterior
 from nbtext.text_classifier import TextClassifier
 
 SAMPLES = 200
 SIZE = 500
-UNCHANGED_SIZES = (20, 100, 500)
 # documents, number of splits, largest error
 CORPORA: dict[str, tuple[Callable[[], Labeled], int, float | None]] = {
     "sms-spam": (messages, 5, 0.012),
@@ -65,56 +58,35 @@ CORPORA: dict[str, tuple[Callable[[], Labeled], int, float | None]] = {
 }
 
 
-def measure(documents: Labeled, seed: int, sizes: tuple[int, ...] = ()) -> list[tuple[float, ...]]:
-    """Return error, naive error, coverage, and log-loss before and after, of each sample of one
-    split.
-
-    sizes  of samples whose shares are unchanged, one after the other; without sizes, shares are
-           drawn
-    """
+def measure(documents: Labeled, seed: int) -> list[tuple[float, ...]]:
+    """Return error, naive error and coverage of each sample of one split."""
     rows = list(range(len(documents.texts)))
     random.Random(seed).shuffle(rows)
     training = documents.taken(rows[: len(rows) // 2])
     test = documents.taken(rows[len(rows) // 2 :])
     classifier = TextClassifier().fit(training.texts, training.labels)
-    fitted = classifier.fitted_
     labels = classifier.fitted_.labels
-    known = fitted.calibration.mean_posteriors
-    assert known is not None
-    posteriors = classifier.predict_proba(test.texts)
     classes = np.array([labels.index(label) for label in test.labels])
     pools = [np.flatnonzero(classes == k) for k in range(len(labels))]
     rng = np.random.default_rng(seed)
     found = []
-    for place in range(SAMPLES * max(1, len(sizes))):
-        if sizes:
-            size = sizes[place % len(sizes)]
-            drawn = rng.choice(len(classes), size, replace=False)
-        else:
-            size = SIZE
-            counts = rng.multinomial(SIZE, rng.dirichlet(np.ones(len(labels))))
-            drawn = np.concatenate(
-                [
-                    rng.choice(pool, n, replace=n > len(pool))
-                    for pool, n in zip(pools, counts, strict=True)
-                ]
-            )
-        shares = np.bincount(classes[drawn], minlength=len(labels)) / size
+    for _ in range(SAMPLES):
+        counts = rng.multinomial(SIZE, rng.dirichlet(np.ones(len(labels))))
+        drawn = np.concatenate(
+            [
+                rng.choice(pool, n, replace=n > len(pool))
+                for pool, n in zip(pools, counts, strict=True)
+            ]
+        )
+        shares = np.bincount(classes[drawn], minlength=len(labels)) / SIZE
         prevalence = classifier.prevalence([test.texts[row] for row in drawn.tolist()])
         estimate = prevalence.estimate
-        naive = prevalence.predicted / size
-        adapted = adapt_prior(fitted, prevalence).calibration.prior_adjustment
-        before = fitted.calibration.prior_adjustment
-        change = adapted - (0.0 if before is None else before)
-        own = np.arange(size), classes[drawn]
-        logs = np.log(posteriors[drawn])
+        naive = prevalence.predicted / SIZE
         found.append(
             (
                 np.abs(estimate.shares - shares).mean(),
                 np.abs(naive - shares).mean(),
                 ((estimate.low <= shares) & (shares <= estimate.high)).mean(),
-                -logs[own].mean(),
-                -log_posterior(logs + change)[own].mean(),
             )
         )
     return found
@@ -218,11 +190,7 @@ def main(*names: str) -> None:
     if "--groups" in names:
         print_groups()
         return
-    is_unchanged = "--unchanged" in names
-    names = tuple(name for name in names if name != "--unchanged")
-    headers = ["corpus", "error", "at most", "naive", "coverage", "log-loss"]
-    if is_unchanged:
-        headers = ["corpus", *(f"{size} documents" for size in UNCHANGED_SIZES)]
+    headers = ["corpus", "error", "at most", "naive", "coverage"]
     rows = []
     for name in names or CORPORA:
         read, n_splits, maximum = CORPORA[name]
@@ -231,18 +199,9 @@ def main(*names: str) -> None:
         except MissingCorpusError as error:
             sys.stderr.write(f"{error}\n")
             continue
-        sizes = UNCHANGED_SIZES if is_unchanged else ()
-        found = np.array(
-            [each for seed in range(n_splits) for each in measure(documents, seed, sizes)]
-        )
-        if is_unchanged:
-            losses = found[:, 3:].reshape(-1, len(sizes), 2).mean(axis=0)
-            rows.append([name, *(f"{before:.4f} → {after:.4f}" for before, after in losses)])
-            continue
-        error, naive, coverage, before, after = (f"{figure:.4f}" for figure in found.mean(axis=0))
-        rows.append(
-            [name, error, f"{maximum:g}" if maximum else "", naive, coverage, f"{before} → {after}"]
-        )
+        found = np.array([each for seed in range(n_splits) for each in measure(documents, seed)])
+        error, naive, coverage = (f"{figure:.4f}" for figure in found.mean(axis=0))
+        rows.append([name, error, f"{maximum:g}" if maximum else "", naive, coverage])
     sys.stdout.write(markdown(headers, rows) + "\n")
 
 

@@ -33,7 +33,7 @@ evaluate: d.csv --group-field author --folds 2 | d.csv --order-field year
 evaluate: d.csv --predictions one.jsonl | {SEVERAL} --predictions several.jsonl
 evaluate: d.csv --label-field label --predicted-field kind
 predict: other.csv -m one -o x.csv | several.csv -m several --threshold 0.999 -o x.jsonl | d.csv -m linear -o x.jsonl
-predict: d.csv -m one --add-columns --column-prefix p_ -o x.csv | other.csv -m one --adapt-prior -o x.jsonl
+predict: d.csv -m one --add-columns --column-prefix p_ -o x.csv
 predict: folder -m folder_model | d.npz -m one
 compare: d.csv -m one -m linear | d.csv --models multinomial --sizes 20,35 --seeds 3
 review: d.csv -o x.csv | {SEVERAL} -o x.jsonl

@@ -219,8 +219,6 @@ WRONG = """
 2 predict texts.tsv -m several.joblib --threshold foot=0.5 => the model has no label 'foot'
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
-2 predict texts.tsv -m letters.joblib --adapt-prior --cluster local => --cluster
-2 predict texts.tsv -m letters.joblib --adapt-prior --coverage 0.9 => --coverage
 # documents that are held out, in groups, or in an order
 2 train - --holdout 0.2 -o m => --holdout: does not apply: SOURCE can be read only once
 2 train t.csv --holdout 0.2 => --holdout: does not apply: the model is written to standard output

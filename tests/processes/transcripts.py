@@ -54,7 +54,6 @@ COMMANDS = [
     "predict letters/test -m auto.m --coverage 0.9 --top-k 2 --to jsonl",
     "predict table.csv -m table.m --add-columns",
     "predict letters/test -m auto.m --explain 3 --to jsonl",
-    "predict letters/test -m auto.m --adapt-prior",
     "predict letters/test -m auto.m --min-probability 0.9",
     "predict letters/test -m auto.m --threshold trash=0.3",
     "predict letters/test -m auto.m --cost costs.csv",

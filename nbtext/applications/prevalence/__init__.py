@@ -1,6 +1,6 @@
 """The share of each label among unlabeled documents: `nbtext prevalence`."""
 
-from nbtext.registry import Added, Application, CommandLine
+from nbtext.registry import Application, CommandLine
 
 APPLICATION = Application(
     __package__,
@@ -11,6 +11,5 @@ APPLICATION = Application(
             "command:prevalence",
         )
     },
-    options={"predict": Added("settings:AdaptSettings", "adaptation:adapt")},
     methods={"prevalence": "estimation:estimate_text_prevalence"},
 )

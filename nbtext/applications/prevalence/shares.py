@@ -238,23 +238,3 @@ def solve_on_simplex(columns: Floats, target: Floats) -> Floats:
     n = columns.shape[1]
     y, _ = nnls(np.vstack((columns - target[:, None], np.ones(n))), np.append(0 * target, 1.0))
     return np.asarray(y / y.sum())
-
-
-def shrink_shares(estimate: ShareEstimate, n_documents: int, prior: Floats) -> Floats:
-    """Return shares to adapt predictions to, above 0: the estimate, moved towards a prior if it is
-    uncertain.
-
-    v is the sum of the variances of the shares, and d the sum of their squared differences from the
-    prior. The estimate weighs 1 − v / d, and the prior the rest; if v > d, only the prior counts.
-    So chance differences change nothing. Half a document of each class is added to the estimate
-    (Jeffreys' prior).
-
-    prior   (n_classes,), the shares for which the posteriors are calibrated
-    source  positive-part James-Stein estimator; Efron and Morris, Stein's Estimation Rule and Its
-            Competitors, 1973
-    """
-    deviations = (estimate.high - estimate.low) / DEVIATIONS
-    difference = float(((estimate.shares - prior) ** 2).sum())
-    weight = max(0.0, 1 - float((deviations**2).sum()) / difference) if difference > 0 else 0.0
-    smoothed = (n_documents * estimate.shares + 0.5) / (n_documents + 0.5 * len(prior))
-    return np.asarray(prior + weight * (smoothed - prior))

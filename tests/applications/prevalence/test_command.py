@@ -1,7 +1,5 @@
-"""nbtext prevalence, and predict --adapt-prior: shares of labels, and probabilities for them."""
+"""nbtext prevalence: shares of labels."""
 
-import math
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -48,22 +46,6 @@ def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
     found = {each["label"]: each for each in result.json["labels"]}["spam"]
     assert found["low"] <= 0.1 <= found["high"]
     assert abs(found["share"] - 0.1) < 0.5 * abs(found["predicted_share"] - 0.1)
-
-
-def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
-    """--adapt-prior lowers the log-loss where the shares differ, and more labels are right."""
-    losses = []
-    right = []
-    true = [row["label"] for row in read_rows(spam / "new.jsonl")]
-    for options in ((), ("--adapt-prior",)):
-        asked = ("predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options)
-        records = nbtext(*asked, cwd=spam).records
-        losses.append(
-            -sum(math.log(each["scores"][label]) for each, label in zip(records, true, strict=True))
-        )
-        right.append(sum(each["label"] == label for each, label in zip(records, true, strict=True)))
-    assert losses[1] < 0.8 * losses[0]
-    assert right[1] > right[0]
 
 
 def test_labels_of_the_source_and_threads_change_nothing(
@@ -121,8 +103,7 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
         ("single", "of left-out documents, which the model does not store"),
     ):
         nbtext(f"train {name}.tsv -q -o {name} --text-field 2 --label-field 1")
-        for ask in (("prevalence",), ("predict", "--adapt-prior")):
-            nbtext(*ask, "one.tsv", "-m", name).refused(1, message)
+        nbtext("prevalence", "one.tsv", "-m", name).refused(1, message)
 
 
 @pytest.fixture(scope="module")
@@ -176,9 +157,6 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert (records["rare"]["low"], records["rare"]["high"]) == (0, 1)
     assert "too few training documents, and any share is possible: rare" in result.err
     assert nbtext("prevalence new.jsonl -m m --to jsonl -j 3", cwd=topics).out == result.out
-    nbtext("predict new.jsonl -m m --adapt-prior", cwd=topics).refused(
-        2, "--adapt-prior", "several labels"
-    )
 
 
 def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
@@ -201,32 +179,17 @@ def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None
     assert "assumed to be 0: c" in nbtext("prevalence - -m m", input=b"red\n").ok().err
 
 
-def test_a_source_that_can_be_read_once(nbtext: Any, spam: Path) -> None:
-    """Standard input is refused before it is read; so is a named pipe."""
-    os.mkfifo(spam / "pipe")
-    for source in ("-", "pipe"):
-        nbtext(f"predict {source} -m m --adapt-prior", cwd=spam).refused(2, "twice")
-
-
-def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
-    """A threshold that assures a recall is for the probabilities as they are."""
-    nbtext("train train.jsonl -q -o t --min-recall ham=0.8", cwd=spam)
-    nbtext("predict new.jsonl -m t --adapt-prior", cwd=spam).refused(2, "--adapt-prior")
-    nbtext("prevalence new.jsonl -m t", cwd=spam).ok()
-
-
 @pytest.mark.parametrize(
     "name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"]
 )
 def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
-    """Every model whose left-out documents are scored can estimate shares, and adapts to them."""
+    """Every model whose left-out documents are scored can estimate shares."""
     # linear models have no counts without it
     keep = ("--keep-sample", "1") if name in ("nbsvm", "logistic") else ()
     nbtext("train", "train.jsonl", "-q", "-o", name, "--model", name, *keep, cwd=spam)
     found = nbtext(f"prevalence new.jsonl -m {name} --to json", cwd=spam).json
     share = {each["label"]: each for each in found["labels"]}["spam"]
     assert abs(share["share"] - 0.1) < 0.05
-    nbtext(f"predict new.jsonl -m {name} --adapt-prior", cwd=spam).ok()
 
 
 def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:

@@ -1,7 +1,6 @@
 """Shares of classes from predicted probabilities: least squares, its intervals, and the prior."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from nbtext.applications.prevalence.shares import (
     PosteriorSums,
     count_predictions,
     resample_means,
-    shrink_shares,
     solve_on_simplex,
 )
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
@@ -217,25 +215,6 @@ def test_intervals_of_few_documents(n: int) -> None:
     assert np.mean(covered) >= 0.88
 
 
-def test_shrunk_shares() -> None:
-    """No share is 0; a certain estimate stays, and one that differs by chance only becomes the
-    prior.
-    """
-    half = np.array([0.5, 0.5])
-    sure = np.array([1.0, 0.0])
-    other = np.array([0.3, 0.7])
-
-    def shrunk(shares: Any, low: Any, high: Any, n: int) -> Any:
-        return shrink_shares(ShareEstimate(shares, low, high), n, half)
-
-    np.testing.assert_allclose(shrunk(sure, sure, sure, 1), [0.75, 0.25])
-    np.testing.assert_allclose(shrunk(other, other, other, 10**9), other)
-    between = shrunk(other, np.array([0.0, 0.4]), np.array([0.6, 1.0]), 10**9)
-    assert 0.3 < between[0] < 0.5
-    np.testing.assert_allclose(shrunk(other, np.zeros(2), np.ones(2), 10), half)
-    np.testing.assert_allclose(shrunk(half, half, half, 10), half)
-
-
 NEARLY_CERTAIN = MeanPosteriors(
     np.array([[0.99, 0.01], [0.02, 0.98]]),
     np.array([5000, 5000]),
@@ -306,9 +285,7 @@ def test_counted_predictions_may_all_be_wrong_in_one_way() -> None:
 
 
 def test_a_class_without_left_out_documents_has_a_prior() -> None:
-    """Its share is the mean of Jeffreys' posterior, so that its probability can be adapted to other
-    shares.
-    """
+    """Its share is the mean of Jeffreys' posterior."""
     log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.3, 0.0]), 40, seed=3)
     known = fit(log_posterior, classes)
     shares = dirichlet(np.bincount(classes, minlength=3) + 0.5).mean()
