@@ -8,6 +8,9 @@ PYTEST  = $(BIN)/python -m pytest -q
 # pytest-xdist: a few tests share as many processes as there are CPUs; many tests share one more, because they also wait
 PARALLEL = -n auto --dist worksteal
 FEW      = -n logical --dist worksteal
+# tests of processes that may use little memory, which fail beside others
+ALONE    = tests/cli/test_memory_limits.py
+SLOWEST  = --durations=10
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -21,10 +24,12 @@ demo: $(VENV)/.nbtext
 # They use the compiled kernel if it is installed; CI requires it.
 # Without long tests, and with a sample of those with many cases (tests/conftest.py); `make check` runs all of them.
 test: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) --sample
+	$(PYTEST) $(PARALLEL) $(SLOWEST) --sample --ignore=$(ALONE)
+	$(PYTEST) --sample $(ALONE)
 
 test-all: $(VENV)/.check
-	$(PYTEST) $(PARALLEL)
+	$(PYTEST) $(PARALLEL) $(SLOWEST) --ignore=$(ALONE)
+	$(PYTEST) $(ALONE)
 
 # The core and the main job, for every save.
 quick: $(VENV)/.dev

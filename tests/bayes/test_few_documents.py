@@ -10,7 +10,13 @@ from corpora_by_hand import MODELS, sample_of, statistics_of
 
 from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import log_prior
-from nbtext.bayes.few_documents import N_FOLDS, find_better, is_few, score_held_out
+from nbtext.bayes.few_documents import (
+    N_FOLDS,
+    find_better,
+    is_few,
+    make_folds,
+    score_held_out,
+)
 from nbtext.bayes.leave_one_out import LeaveOneOut
 
 
@@ -64,6 +70,30 @@ def test_only_a_clear_difference_counts() -> None:
     assert find_better(corpus, 1e6, [corpus, corpus], [1e6, 0.3]) == (0, 0.3)
     single = corpus_of(np.eye(3, dtype=int), np.arange(3), 3)
     assert find_better(single, 1.0, [single], [0.1]) is None
+
+
+def test_the_lowest_log_loss_wins() -> None:
+    """The pair of a model and a smoothing whose documents, scored for it alone, have the lowest
+    mean.
+    """
+    found = set()
+    smoothings = [0.02, 0.3, 3.0, 30.0]
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        classes = np.arange(40) % 4
+        counts = random.poisson(random.gamma(0.02 + seed / 40, 2, (4, 30))[classes])
+        corpora = [corpus_of(counts, classes, 4, name) for name in ("multinomial", "complement")]
+        losses = {
+            (number, smoothing): score_held_out(corpus, [smoothing], make_folds(corpora[0]), 40)[0][
+                0
+            ].mean()
+            for number, corpus in enumerate(corpora)
+            for smoothing in smoothings
+        }
+        best = min(losses, key=lambda pair: losses[pair])
+        assert find_better(corpora[0], 1e6, corpora, smoothings) == best
+        found.add(best)
+    assert len(found) >= 3
 
 
 def test_chance_seldom_decides() -> None:

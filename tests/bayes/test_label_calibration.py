@@ -9,7 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from nbtext.bayes.label_calibration import Cells, Combination, ScoreScaling, fit_calibration
+from nbtext.bayes.label_calibration import (
+    Cells,
+    Combination,
+    ScoreScaling,
+    fit_calibration,
+    make_multilabel_fit,
+)
 
 Floats = NDArray[np.float64]
 
@@ -142,3 +148,35 @@ def test_biases_of_labels_are_shrunk() -> None:
         for each in (fit.biases + fit.intercept, np.array(alone), np.zeros(len(true)))
     ]
     assert errors[0] < 0.75 * min(errors[1:])
+
+
+def test_thresholds_of_labels() -> None:
+    """No threshold has a higher F1 of its label, none between the next lower probability and it
+    exists, and no pair that was dropped reaches it unless the F1 needs it.
+    """
+    cells = draw(200, np.array([-3.0, 0.0, 1.0]), factor=1.0, seed=5)
+    calibration, _ = fit_calibration(cells, ScoreScaling(1.0, 0.0, np.zeros(3)))
+    for dropped in (0.0, 0.2, 0.6, 0.9):
+        probabilities = cells.left_out_probabilities(calibration)
+        stands_for = np.argmin(np.abs(probabilities - dropped)) if dropped else -1
+        documents = cells.documents + (np.arange(len(probabilities)) == stands_for)
+        some = replace(cells, documents=documents)
+        probabilities = some.left_out_probabilities(calibration)
+        floor = probabilities[stands_for] if dropped else 0.0
+        thresholds = make_multilabel_fit(some, calibration, by_label=True).thresholds
+        for label, threshold in enumerate(thresholds.tolist()):
+            own = some.labels == label
+            p, positives, weights = probabilities[own], some.positives[own], documents[own]
+
+            def f1(least: float, p=p, positives=positives, weights=weights) -> float:
+                is_predicted = p >= least
+                right = (positives * is_predicted).sum()
+                return 2 * right / ((weights * is_predicted).sum() + positives.sum())
+
+            best = max(map(f1, p))
+            assert f1(threshold) == pytest.approx(best, rel=1e-12)
+            lowest = min(each for each in p if f1(each) == f1(threshold))
+            below = max((each for each in p if each < lowest), default=0.0)
+            assert below < threshold <= lowest
+            assert threshold <= max(floor, np.nextafter(below, 1.0))
+            assert threshold == lowest or threshold >= min(floor, lowest)

@@ -3,9 +3,6 @@
 import gzip
 import json
 import re
-import resource
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,8 +11,6 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-
-MEMORY = 700 << 20
 
 
 @pytest.fixture(scope="module")
@@ -139,33 +134,6 @@ def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
     seen = nbtext(*arguments, "--folds", "4", "-j", "1")
     assert seen.json["accuracy"] == 1.0
     assert nbtext(*arguments, "--folds", "4", "-j", "2").out == seen.out
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
-def test_wide_linear_models_do_not_take_all_memory(tmp_path: Path) -> None:
-    """With 300 labels and 300,000 features, their weights would need 700 MB: they are not tried."""
-    lines = (
-        json.dumps({"text": " ".join(f"w{k}x{i}" for k in range(200)), "label": f"label {i % 300}"})
-        for i in range(1500)
-    )
-    (tmp_path / "x.jsonl").write_text("\n".join(lines))
-    trained = subprocess.run(
-        [
-            sys.executable,
-            *["-m", "nbtext", "train", "x.jsonl", "--model", "best", "-o", "m", "-j", "1"],
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-    )
-    assert trained.returncode == 0, trained.stderr
-    said = " ".join(trained.stderr.split())
-    assert (
-        "left out, because the documents and labels are too many: stacked binary-l2 of pairs"
-        in said
-    )
 
 
 @pytest.mark.parametrize(

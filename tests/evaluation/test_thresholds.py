@@ -1,7 +1,11 @@
 """Thresholds of --fail-under are parsed, checked and explained."""
 
+from itertools import combinations, product
+
 import pytest
 
+from nbtext import TextClassifier
+from nbtext.documents.batch import Batch
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import (
     Evaluation,
@@ -10,6 +14,8 @@ from nbtext.evaluation.evaluator import (
     check_thresholds,
     parse_thresholds,
 )
+from nbtext.model.predictor import Predictor
+from nbtext.model.settings import DecisionSettings
 
 METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
 SCORES = (LabelScore("ham", 0.9, 0.99, 0.94, 8), LabelScore("a:b, c", 0.5, 0.25, 1 / 3, 2))
@@ -95,3 +101,27 @@ def test_metrics_of_several_labels() -> None:
         check_thresholds(EVALUATION, parse_thresholds("micro_f1=0.8"))
     with pytest.raises(SettingsError, match=r"coverage was not measured; give --coverage too"):
         check_thresholds(evaluation, parse_thresholds("coverage=0.8"))
+
+
+def test_thresholds_of_labels_decide() -> None:
+    """The most probable label that reaches its threshold, else the most probable one without a
+    threshold, else none.
+    """
+    texts = ["red round", "red long", "yellow long", "yellow round", "green", "green long"]
+    model = TextClassifier(smoothing=1.0).fit(texts, ["a", "b", "c", "a", "b", "c"]).fitted_
+    batch = Batch([""] * 6, (texts,), [None] * 6)
+    seen = set()
+    for limited in (each for n in (1, 2, 3) for each in combinations("abc", n)):
+        for minimums in product((0.2, 0.35, 0.5), repeat=len(limited)):
+            needed = dict(zip(limited, minimums, strict=True))
+            found = Predictor(model).predict_batch(
+                batch, DecisionSettings(threshold=tuple(needed.items()))
+            )
+            for labels, row in zip(found.labels, found.probabilities.tolist(), strict=True):
+                p = dict(zip("abc", row, strict=True))
+                reached = [k for k in limited if p[k] >= needed[k]]
+                free = [k for k in "abc" if k not in needed]
+                best = max(reached or free, key=lambda k: p[k], default=None)
+                assert labels == (() if best is None else (best,))
+                seen.add((bool(reached), bool(free)))
+    assert len(seen) == 4

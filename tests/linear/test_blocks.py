@@ -246,22 +246,31 @@ def test_several_labels_stay_in_memory(tmp_path: Path, blocked: Callable[..., No
 def test_the_documents_of_a_thread_that_ends_early(
     tmp_path: Path, blocked: Callable[..., None]
 ) -> None:
-    """One counter has stored its documents, and another one has not: their sum has all of them."""
+    """One counter has stored its documents, and another one has not: their sum has all of them, as
+    they are in memory.
+    """
     from nbtext.model.corpus_counts import CorpusCounter
 
     blocked(entries=40, run=10)
-    source = open_source([corpus(tmp_path / "documents.txt", n=9)], InputSettings())
+    sources = [
+        open_source([corpus(tmp_path / f"{n}.txt", n=n, seed=n)], InputSettings()) for n in (20, 5)
+    ]
     spill = Spill(str(tmp_path))
-    parts = []
-    for _ in range(2):
-        counter = CorpusCounter(FeatureSettings(), sample_size=None, spill=spill)
-        for block in source.blocks():
-            counter.add(block.batch())
-        parts.append(counter.finish())
-    both = parts[0] + parts[1]
-    assert both.stored is not None and len(both.stored) == both.statistics.n_documents == 2 * len(
-        parts[1].stored or ()
-    )
+    stored, expected = [], []
+    for source in sources:
+        for parts, place in ((stored, spill), (expected, None)):
+            counter = CorpusCounter(FeatureSettings(), sample_size=None, spill=place)
+            for block in source.blocks():
+                counter.add(block.batch())
+            parts.append(counter.finish())
+    both = stored[0] + stored[1]
+    assert both.stored is not None
+    found = both.stored.blocks()
+    documents = stored_documents.concatenate([found.load(number) for number in range(len(found))])
+    for name in ("indptr", "indices", "counts", "classes", "hashes"):
+        np.testing.assert_array_equal(
+            getattr(documents, name), getattr((expected[0] + expected[1]).sample, name)
+        )
     spill.close()
 
 
