@@ -68,6 +68,9 @@ class HeldOut:
     lengths     (n_documents,), tokens of each document of the sample
     is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It
                 is out of vocabulary when that document is held out
+    guess       returns the probabilities of the labels of the unlabeled documents, (n_unlabeled,
+                n_classes), by a model of the labeled documents but those that a mask of the sample
+                leaves out
     settings    whether candidates are calibrated, and what they optimize
     """
 
@@ -75,6 +78,7 @@ class HeldOut:
     sample: DocumentCounts
     lengths: Array
     is_hapax: Mask
+    guess: Callable[[Mask], csr_array]
     settings: ModelSettings = ModelSettings()
     jobs: int = 1
 
@@ -88,6 +92,12 @@ class HeldOut:
             contents=number_contents(self.sample),
             class_documents=self.statistics.class_documents,
         )
+
+    @cached_property
+    def starts(self) -> dict[int, csr_array]:
+        """What candidates start from, by the fold that is held out."""
+        folds = np.unique(self.folds[self.held_out]).tolist()
+        return {fold: self.guess(self.folds == fold) for fold in folds}
 
     @cached_property
     def held_out(self) -> Integers:
@@ -105,10 +115,11 @@ class HeldOut:
         """Return the scores of the held-out documents by each candidate, (2, n_held_out,
         n_classes): by all features, and by features that other documents have too.
         """
-        parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
-        parts = [part for part in parts if len(part)]
+        parts = [np.flatnonzero(self.folds == fold) for fold in self.starts]
         calls = [
-            partial(self._score_part, part, candidate) for candidate in candidates for part in parts
+            partial(self._score_part, part, candidate, start)
+            for candidate in candidates
+            for part, start in zip(parts, self.starts.values(), strict=True)
         ]
         found = iter(parallel_calls(calls, jobs=self.jobs))
         scores = []
@@ -119,7 +130,9 @@ class HeldOut:
             scores.append(of_all[:, self.held_out])
         return scores
 
-    def _score_part(self, part: Integers, candidate: ExpectationMaximization) -> Floats:
+    def _score_part(
+        self, part: Integers, candidate: ExpectationMaximization, start: csr_array
+    ) -> Floats:
         """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and
         known features.
         """
@@ -127,7 +140,7 @@ class HeldOut:
         rest = self.statistics - count_classes(
             held_out, self.statistics.n_features, self.statistics.n_classes
         )
-        scorer = candidate.fit(rest).scorer
+        scorer = candidate.fit(rest, start).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
         # a hapax has the weight of a feature that no class has
         n_hapax = held_out.sum_features(self.is_hapax)
@@ -156,12 +169,24 @@ MIN_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
 
 
-def dirichlet_density(scorer: LinearScorer) -> float:
+def multinomial_density(scorer: LinearScorer, statistics: ClassStatistics) -> float:
     """Return Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
     return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
 
 
-def beta_density(scorer: LinearScorer) -> float:
+def dirichlet_density(scorer: LinearScorer, statistics: ClassStatistics) -> float:
+    """Return Σ_kj t_j / K log θ_kj: that of a Dirichlet(μ t_j / T + 1) density, with μ = α T / K.
+
+    t_j does not depend on the probabilities of labels, so that all steps have the same density.
+    """
+    everywhere = statistics.feature_occurrences
+    logs = np.log(np.where(everywhere > 0, everywhere, 1.0))
+    of_features = float(everywhere.sum() * scorer.default.mean() + everywhere @ logs)
+    deltas = np.repeat(everywhere, np.diff(scorer.indptr)) * scorer.deltas
+    return of_features + float(deltas.sum()) / scorer.n_classes
+
+
+def bernoulli_density(scorer: LinearScorer, statistics: ClassStatistics) -> float:
     """Return Σ_kj log(p_kj (1 − p_kj)): the logarithm of a Beta(α + 1, α + 1) density, per unit of
     α.
     """
@@ -175,7 +200,11 @@ def beta_density(scorer: LinearScorer) -> float:
 
 
 # log p(weights) per unit of smoothing, of the models that can be trained on unlabeled documents
-DENSITIES = {"multinomial": dirichlet_density, "bernoulli": beta_density}
+DENSITIES = {
+    "multinomial": multinomial_density,
+    "dirichlet": dirichlet_density,
+    "bernoulli": bernoulli_density,
+}
 
 
 @frozen(eq=False)
@@ -184,8 +213,8 @@ class Mixture:
 
     scorer           of log P(document, class), the prior included
     log_prior        (n_classes,), of each class's prior probability
-    log_likelihoods  penalized, in nats: of the model of the labeled documents alone, then after
-                     each step
+    log_likelihoods  penalized, in nats: of the model with the first probabilities, then after each
+                     step
     """
 
     scorer: LinearScorer
@@ -204,15 +233,17 @@ class ExpectationMaximization:
         l(θ) = Σ_x log π_y P(x | y, θ) + λ Σ_u log Σ_k π_k P(u | k, θ) + log p(θ),
 
     where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each
-    class of the multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of
-    the Bernoulli model, which is α Σ_kj log(p_kj (1 − p_kj)). A step computes the probability of
-    each label of each unlabeled document, r_uk = P(k | u, θ), and adds λ r_uk times the counts of u
-    to each class k. Then the model is fitted to the sums. No step decreases l(θ).
+    class of the multinomial model, which is α Σ_kj log θ_kj; α Σ_kj t_j / K log θ_kj with Dirichlet
+    smoothing; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is α Σ_kj log(p_kj
+    (1 − p_kj)). A step computes the probability of each label of each unlabeled document, r_uk =
+    P(k | u, θ), and adds λ r_uk times the counts of u to each class k. Then the model is fitted to
+    the sums. No step decreases l(θ). The first r_uk are those of another model, the best one of
+    the labeled documents.
 
     unlabeled  the documents without labels; their classes are ignored
     model      one of DENSITIES
     smoothing  α > 0
-    weight     λ >= 0; with 0 only the labeled documents are used
+    weight     λ > 0
     steps      maximum number of steps; a step without a gain is the last one
     source     Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled
                Documents using EM, 2000, sections 4 and 5.3 (λ); monotonicity: Dempster, Laird,
@@ -229,65 +260,69 @@ class ExpectationMaximization:
     @property
     def name(self) -> str:
         """The name in the comparison of candidates."""
-        return (
-            f"unlabeled documents weighted {self.weight:g}"
-            if self.weight > 0
-            else "labeled documents alone"
-        )
+        return f"unlabeled documents weighted {self.weight:g}"
 
     def fit(
-        self, labeled: ClassStatistics, *, jobs: int = 1, on_step: OnStep | None = None
+        self,
+        labeled: ClassStatistics,
+        start: csr_array,
+        *,
+        jobs: int = 1,
+        on_step: OnStep | None = None,
     ) -> Mixture:
-        """Fit the labeled documents alone, then take the steps.
+        """Fit the model with the first probabilities, then take the steps.
 
         labeled  counts of the labeled documents; binary counts if the model is binary
+        start    (n_unlabeled, n_classes), the first probabilities
         jobs     number of threads
         on_step  None: the log-likelihood after the last step is not computed, which takes half the
                  time of a step
         """
         log_likelihoods: list[float] = []
-        statistics = labeled
-        steps = self.steps if self.weight > 0 else 0
-        for step in range(steps + 1):
+        posteriors = start
+        for step in range(self.steps + 1):
+            statistics = self._add(labeled, posteriors)
             log_priors = log_prior(statistics.class_documents, self.prior)
             scorer = (
                 EVENT_MODELS[self.model]
                 .compile(statistics, smoothing=self.smoothing)
                 .with_prior(log_priors)
             )
-            if step == steps and on_step is None:
+            if step == self.steps and on_step is None:
                 break
             posteriors, marginal = compute_posteriors(scorer, self.unlabeled, jobs)
-            log_likelihoods.append(self._log_posterior(labeled, scorer, marginal))
+            density = self.smoothing * DENSITIES[self.model](scorer, statistics)
+            log_likelihood = _log_likelihood(labeled, scorer) + self.weight * marginal + density
+            log_likelihoods.append(log_likelihood)
             if on_step is not None:
-                on_step(step, log_likelihoods[-1])
-            gain = log_likelihoods[-1] - log_likelihoods[-2] if step > 0 else np.inf
-            if gain <= MIN_GAIN * abs(log_likelihoods[-1]):
+                on_step(step, log_likelihood)
+            gain = log_likelihood - log_likelihoods[-2] if step > 0 else np.inf
+            if gain <= MIN_GAIN * abs(log_likelihood):
                 break
-            expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
-            expected.sort_indices()
-            total = _matrix(labeled) + self.weight * expected
-            documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
-            # the multinomial model ignores documents; in the Bernoulli model they equal the
-            # occurrences
-            indptr = total.indptr.astype(np.int64)
-            classes = total.indices.astype(np.int32)
-            statistics = ClassStatistics(documents, indptr, classes, total.data, total.data)
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
-    def _log_posterior(
-        self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float
-    ) -> float:
-        """Return l(θ), up to a constant that does not depend on the model."""
-        # the likelihood of documents of a class is that of their summed counts
-        of_classes = _matrix(labeled).T.tocsr()
-        indptr = of_classes.indptr.astype(np.int64)
-        indices = of_classes.indices.astype(np.int32)
-        own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
-        log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
-        return (
-            log_likelihood + self.weight * marginal + self.smoothing * DENSITIES[self.model](scorer)
-        )
+    def _add(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
+        """Return the counts of the labeled documents and the expected ones of the others."""
+        expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
+        expected.sort_indices()
+        total = _matrix(labeled) + self.weight * expected
+        documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
+        # the multinomial model ignores documents; in the Bernoulli model they equal the
+        # occurrences
+        indptr = total.indptr.astype(np.int64)
+        classes = total.indices.astype(np.int32)
+        return ClassStatistics(documents, indptr, classes, total.data, total.data)
+
+
+def _log_likelihood(labeled: ClassStatistics, scorer: LinearScorer) -> float:
+    """Return the log-likelihood of labeled documents, which is that of the summed counts of each
+    class.
+    """
+    of_classes = _matrix(labeled).T.tocsr()
+    indptr = of_classes.indptr.astype(np.int64)
+    indices = of_classes.indices.astype(np.int32)
+    own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
+    return float((own + (labeled.class_documents - 1) * scorer.bias).sum())
 
 
 def _matrix(statistics: ClassStatistics) -> csr_array:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from nbtext.applications.unlabeled.selection import ALONE, is_better
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.decision_offsets import find_goals
@@ -36,7 +37,6 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
 
-ALONE = "labeled documents alone"
 OWN_LABELS = "own labels"
 N_FOLDS = 5
 # Of the unlabeled documents, the share that is learned. With 5 and 20 documents of each of 20
@@ -59,7 +59,7 @@ def train_on_own_labels(
     """Train on labeled documents, and on the unlabeled ones whose labels are most certain.
 
     Labeled documents that are held out, a fifth at a time, calibrate the model. If it does not
-    lower their log-loss, the unlabeled documents are not used.
+    lower their log-loss, or lowers the accuracy, the unlabeled documents are not used.
 
     unlabeled  the counts that `count_unlabeled` returns; the labels are ignored
     settings   with word vectors
@@ -91,7 +91,7 @@ def train_on_own_labels(
     assert after is not None
     for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
         say(f"{name}: accuracy {each.accuracy:.4f}, log-loss {each.log_loss:.4f}")
-    if after.log_loss >= before.log_loss:
+    if not is_better(after, before):
         return trained
     fitted = learn(alone, labeled, settings)
     log_prior = fitted.task.log_prior

@@ -15,26 +15,40 @@ from nbtext.applications.unlabeled.expectation import (
     HeldOut,
     Trial,
 )
-from nbtext.arrays import Integers
+from nbtext.arrays import Integers, Mask
 from nbtext.bayes.diagnostics import Unlabeled
-from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import DECADES, MAX_SCORES, search_smoothing
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.smoothing import MAX_SCORES, Selection
 from nbtext.errors import SettingsError
+from nbtext.features.counting import align_documents
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
-from nbtext.model.fitting import align_to_vocabulary
+from nbtext.model.fitting import align_to_vocabulary, fit_model
+from nbtext.model.keywords import NEGLIGIBLE
 from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
+from nbtext.parallel import parallel_map
+from nbtext.report.training import format_training_summary
 
 if TYPE_CHECKING:
-    pass
+    from scipy.sparse import csr_array
+
+    from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 
 WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
-
+# Where no event model is named, that of the unlabeled documents, and its first smoothing. With 5,
+# 10 and 20 documents of each of 20 newsgroups, the accuracy is 0.59, 0.61 and 0.69, and 0.57, 0.58
+# and 0.65 with the additive one (one draw, 3,000 unlabeled documents).
+FEW_LABELED = ("dirichlet", 1.0)
+# smoothings that are tried after the first one, with the best weight
+SMOOTHINGS = {"dirichlet": (0.3, 3.0)}
+LOWER = (1.0, 0.1, 0.01)  # of other models
+AT_ONCE = 4096  # documents whose probabilities are in memory as dense rows
+ALONE = "labeled documents alone"
 
 Say = Callable[[str], None]  # called with a line about each candidate and each step
 
@@ -43,8 +57,9 @@ def check_semi_supervised(features: FeatureSettings, settings: ModelSettings) ->
     """Raise SettingsError unless the model can be trained on unlabeled documents with these
     settings.
     """
-    if settings.model not in DENSITIES:
-        hint = f"use --model {' or '.join(DENSITIES)}"
+    if settings.model not in (AUTO, *DENSITIES):
+        *names, last = DENSITIES
+        hint = f"leave it out, or use {', '.join(names)} or {last}"
         raise SettingsError(f"cannot be used with --model {settings.model}", where="em", hint=hint)
     is_counting = features.is_counting or settings.event_model.is_binary
     # --em fits the class priors, computes no leave-one-out scores, and needs a density and counts
@@ -72,25 +87,48 @@ def train_with_unlabeled(
 ) -> TrainedModel:
     """Train on labeled and on unlabeled documents, with settings of `check_semi_supervised`.
 
-    Cross-validation on the labeled documents selects the weight of the unlabeled documents and the
-    smoothing with the lowest calibrated log-loss. If the unlabeled documents do not lower the
-    log-loss, they are not used, and the model equals that of `train_on_counts` byte by byte.
+    The first probabilities of their labels are those of the model of `train_on_counts`, of the
+    labeled documents alone. Cross-validation on these selects the weight of the others and the
+    smoothing with the lowest calibrated log-loss. If the result is not better (`is_better`), the
+    model equals that of `train_on_counts` byte by byte.
 
     unlabeled  the counts that `count_unlabeled` returns; the labels are ignored
     steps      most steps of expectation-maximization
     raises     ModelError: no feature is left
     """
-    alone = train_on_counts(labeled, features, settings, jobs=jobs)
+    alone = train_on_counts(labeled, features, replace(settings, calibrate=True), jobs=jobs)
+    say(f"{ALONE}: {format_training_summary(alone)}")
+    fitted = None
     if alone.fitted.estimate is None:
-        say("labeled documents alone: no estimate, because no label has two documents")
+        say("no label has two documents, so that nothing tells whether the others help")
+    else:
+        learner = _Learner(labeled, unlabeled, alone.fitted, features, settings, steps, say, jobs)
+        fitted = learner.fit()
+    if fitted is not None:
+        counts = labeled if features.vocabulary is not None else learner.counts
+        return make_trained_model(fitted, counts)
+    if settings.calibrate:
         return alone
-    learner = _Learner(labeled, unlabeled, features, settings, steps, say, jobs)
-    fitted = learner.fit(alone.fitted.hyperparameters.smoothing)
-    if fitted is None:
-        return alone
-    return make_trained_model(
-        fitted, labeled if features.vocabulary is not None else learner.counts
-    )
+    return train_on_counts(labeled, features, settings, jobs=jobs)
+
+
+def is_better(after: LeaveOneOutEstimate, before: LeaveOneOutEstimate) -> bool:
+    """Return whether the log-loss is lower, and the accuracy no lower."""
+    return after.log_loss < before.log_loss and after.accuracy >= before.accuracy
+
+
+def guess_labels(model: FittedModel, documents: CorpusCounts, jobs: int) -> csr_array:
+    """Return the probabilities of the labels of retained documents, negligible ones as 0."""
+    from scipy.sparse import csr_array, vstack
+
+    def guess(part: DocumentCounts) -> csr_array:
+        known = align_documents(part, documents.vocabulary, model.vocabulary)
+        found = np.exp(model.task.log_probabilities(*model.evidence(known)))
+        found[found < NEGLIGIBLE] = 0
+        return csr_array(found)
+
+    parts = documents.sample.split(AT_ONCE)
+    return vstack([*parallel_map(guess, parts, jobs=jobs)], format="csr")
 
 
 class _Learner:
@@ -108,15 +146,16 @@ class _Learner:
     sample        the retained labeled documents, over the selected features, weighted
     unlabeled     the unlabeled documents, over the selected features, weighted
     n_unlabeled   number of unlabeled documents
-    is_hapax      (2, n_selected), whether only one labeled document, and only one of all documents,
-                  has the feature
+    start         the probabilities of the labels of the unlabeled documents, by the model of the
+                  labeled ones
     held_out      documents of the sample, and what judges candidates by them
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the corpora, what to fit to them, and how to compute
         self,
         labeled: CorpusCounts,
         unlabeled: CorpusCounts,
+        alone: FittedModel,
         features: FeatureSettings,
         model_settings: ModelSettings,
         steps: int,
@@ -126,7 +165,19 @@ class _Learner:
         """Raise ModelError if no feature is left.
 
         unlabeled  retains all of its documents; the labels are ignored
+        alone      the model of the labeled documents alone, calibrated
         """
+        self.alone = alone
+        self.first_smoothing = model_settings.smoothing or alone.hyperparameters.smoothing
+        self.is_selected = model_settings.model == AUTO
+        self.is_binary_selected = False
+        if self.is_selected:
+            name, smoothing = FEW_LABELED
+            model_settings = replace(model_settings, model=name)
+            self.first_smoothing = model_settings.smoothing or smoothing
+            if features.tf == "count" and labeled.weighting is None:
+                features = replace(features, tf="binary")
+                self.is_binary_selected = True
         self.features = features
         self.model_settings = model_settings
         self.steps = steps
@@ -151,9 +202,9 @@ class _Learner:
         self.counts = selected = replace(
             labeled, vocabulary=vocabulary, statistics=own, sample=sample
         )
-        self.is_hapax = np.stack([each.document_frequencies == 1 for each in (own, both)])
+        is_hapax = both.document_frequencies == 1
         if vocabulary is None or features.vocabulary is not None:
-            self.is_hapax[:] = False
+            is_hapax[:] = False
         self.columns: Integers | None = None
         if vocabulary is not None and is_selective(features):
             columns = select_columns(
@@ -164,7 +215,7 @@ class _Learner:
                 only = replace(features, min_df=1, max_df=1.0, max_features=None)
                 columns = columns[select_columns(chosen.entries, chosen.class_documents, only)]
             others = others.restrict(columns, n_features)
-            self.is_hapax = self.is_hapax[:, columns]
+            is_hapax = is_hapax[columns]
             selected = self.counts.restrict(columns)
             self.columns = columns
         is_binary = model_settings.event_model.is_binary or features.tf == "binary"
@@ -174,37 +225,46 @@ class _Learner:
         self.unlabeled = others.binarize() if is_binary else others
         # fewer documents if there are very many labels
         judged = np.arange(min(len(self.sample), max(1, MAX_SCORES // n_labels)))
+
+        def guess(is_left_out: Mask) -> csr_array:
+            removed = np.zeros(len(labeled.sample), dtype=bool)
+            removed[: len(is_left_out)] = is_left_out
+            known = alone.hyperparameters, alone.calibration
+            model = fit_model(
+                labeled.without(removed),
+                alone.feature_settings,
+                alone.model_settings,
+                jobs=jobs,
+                selection=Selection(*known),
+            )
+            return guess_labels(model, unlabeled, jobs)
+
+        self.start = guess_labels(alone, unlabeled, jobs)
         self.held_out = HeldOut(
             self.statistics,
             self.sample.take(judged),
             selected.sample.lengths[judged],
-            self.is_hapax[1],
+            is_hapax,
+            guess,
             replace(model_settings, calibrate=True),
             jobs,
         )
 
-    def fit(self, smoothing_alone: float) -> FittedModel | None:
-        """Return the model of the best candidate; None if no candidate is better than the labeled
+    def fit(self) -> FittedModel | None:
+        """Return the model of the best candidate; None if it is not better than that of the labeled
         documents alone.
-
-        smoothing_alone  the smoothing of the model of the labeled documents alone
         """
-        # features of the labeled documents
         whole = self.held_out
-        own = self.statistics.used_features
-        sample = whole.sample.restrict(own, self.statistics.n_features)
-        is_hapax = self.is_hapax[0][own]
-        statistics = whole.statistics.restrict(own)
-        labeled_only = replace(whole, statistics=statistics, sample=sample, is_hapax=is_hapax)
-        (alone,) = self._compare(labeled_only, self._em(smoothing_alone, 0.0))
-        best = self._best_em()
-        if best.loss >= alone.loss:
+        best = self._find_best()
+        found = best.selection.estimate
+        if found is None or not is_better(found, self.alone.estimate):
             return None
         if not self.model_settings.calibrate:
             (best,) = replace(whole, settings=self.model_settings).compare(best.candidate)
         selection = best.selection
         mixture = best.candidate.fit(
             self.statistics,
+            self.start,
             jobs=self.jobs,
             on_step=lambda step, found: self.say(
                 f"step {step}: penalized log-likelihood {found:,.1f}"
@@ -226,44 +286,22 @@ class _Learner:
             mixture.scorer,
             selection.hyperparameters,
             unlabeled,
+            is_model_selected=self.is_selected,
+            is_binary_selected=self.is_binary_selected,
         )
 
-    def _best_em(self) -> Trial:
-        """Return the best of some weights, then of smaller smoothings.
-
-        With few documents, leave-one-out may select too much smoothing.
-        """
-        settings = self.model_settings
+    def _find_best(self) -> Trial:
+        """Return the best of some weights, then of other smoothings, by the log-loss."""
         loss = attrgetter("loss")
-        smoothing = settings.smoothing
-        if smoothing is None:  # the one that leave-one-out selects for the labeled documents alone
-            n_hapax = (
-                count_hapaxes(self.statistics, self.sample) if self.is_hapax[0].any() else None
-            )
-            left_out = LeaveOneOut(
-                self.statistics,
-                self.sample,
-                n_hapax,
-                settings.event_model,
-                settings.effective_prior,
-                self.jobs,
-            )
-            smoothing, _ = search_smoothing(ScoredCorpus.of(left_out))
-        best = min(
-            self._compare(self.held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)),
-            key=loss,
-        )
+        first = self.first_smoothing
+        best = min(self._compare(*(self._em(first, weight) for weight in WEIGHTS)), key=loss)
+        settings = self.model_settings
         if settings.smoothing is not None:
             return best
-        lower = [
-            10.0**exponent
-            for exponent in range(DECADES[0], DECADES[1] + 1)
-            if 10.0**exponent < smoothing
-        ]
-        others = self._compare(
-            self.held_out, *(self._em(each, best.candidate.weight) for each in lower)
-        )
-        return min([best, *others], key=loss)
+        lower = [each for each in LOWER if each < first]
+        others = SMOOTHINGS.get(settings.model, lower)
+        weight = best.candidate.weight
+        return min([best, *self._compare(*(self._em(each, weight) for each in others))], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
         settings = self.model_settings
@@ -271,9 +309,9 @@ class _Learner:
             self.unlabeled, settings.model, smoothing, settings.effective_prior, weight, self.steps
         )
 
-    def _compare(self, held_out: HeldOut, *candidates: ExpectationMaximization) -> list[Trial]:
+    def _compare(self, *candidates: ExpectationMaximization) -> list[Trial]:
         """Return the results of candidates on held-out documents, and say them."""
-        trials = held_out.compare(*candidates)
+        trials = self.held_out.compare(*candidates)
         for candidate, selection in trials:
             if selection.estimate is not None:
                 self.say(

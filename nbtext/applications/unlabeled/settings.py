@@ -19,7 +19,8 @@ class UnlabeledSettings(Settings):
     em: int | None = setting(
         None,
         "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
-        "the unlabeled documents, which may be 0, is selected on held-out labeled documents. Memory: 20 bytes for "
+        "the unlabeled documents is selected on held-out labeled documents; if the model is not better than "
+        "that of the labeled documents alone, it is that one. Memory: 20 bytes for "
         "each distinct word of each unlabeled document. With --vectors, one step is taken, whatever N.",
         low=1,
         metavar="N",

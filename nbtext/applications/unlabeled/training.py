@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
-from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import running
 from nbtext.cli.train import Train, check_texts, learn_keywords, list_unlabeled_words
 from nbtext.errors import InputError
@@ -30,10 +30,6 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
     say = partial(running.say, quiet=given.run.quiet)
     jobs = given.run.jobs
     model_settings = ModelSettings(**given.model_settings)
-    if (
-        model_settings.model == AUTO and model_settings.vectors is None
-    ):  # which could select complement, which needs labels
-        model_settings = replace(model_settings, model="multinomial")
     has_vectors = model_settings.vectors is not None
     if has_vectors:
         model_settings = replace(model_settings, more_words=list_unlabeled_words(given))

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier, load_model
 
-N_LABELED = 12
+N_LABELED = 16
 N_UNLABELED = 400
 WORDS = {label: [f"{label}{j}" for j in range(40)] for label in ("cat", "dog")}
 TRAIN = [
