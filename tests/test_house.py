@@ -85,7 +85,7 @@ MAX_APPLICATION_TOKENS = {
     "review": 9_491,
     "sample": 1_132,
     "serve": 9_244,
-    "unlabeled": 4_630,
+    "unlabeled": 5_079,
     "vectors": 2_759,
 }
 MAX_CYTHON_TOKENS = 36_237
