@@ -155,7 +155,9 @@ class NbtextWarning(UserWarning):
 
 
 class AssumptionWarning(NbtextWarning):
-    """What was assumed about a file or an option, which may be meant otherwise."""
+    """What was assumed about a file or an option, or left out of the program, which may be meant
+    otherwise.
+    """
 
 
 class KernelWarning(NbtextWarning):

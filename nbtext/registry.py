@@ -13,12 +13,15 @@ longer than a short command.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from nbtext.errors import NbtextError
+from nbtext.errors import AssumptionWarning, NbtextError
 
 FOLDER = os.path.join(os.path.dirname(__file__), "applications")
 ENTRY_POINTS = "nbtext.applications"
@@ -40,7 +43,9 @@ class CommandLine(NamedTuple):
 class Added(NamedTuple):
     """Options of a command of the core.
 
-    record  place of their settings record; its `RULES_OF_COMMAND` may name settings of the command
+    record  place of their settings record; its `RULES_OF_COMMAND` may name settings of the command.
+            A field that is not an option has the value of the option of another application, whose
+            own step is then not taken
     step    place of the function that the command calls if one of the options is given
     """
 
@@ -54,7 +59,8 @@ class Application(NamedTuple):
     package    the name of its package, `__package__`
     commands   its commands, by name
     options    its options, by the command that has them
-    methods    places of functions that methods of `TextClassifier` call, by the names of these
+    methods    places of functions that methods of `TextClassifier` and other applications call, by
+               name
     exporters  places of the formats that `nbtext export` has, by the values of its `--to`
     """
 
@@ -65,34 +71,93 @@ class Application(NamedTuple):
     exporters: Mapping[str, str] = {}
 
     def load(self, place: str) -> Any:
-        """Import what a place names."""
+        """Import what a place names.
+
+        raises  NbtextError: that is not possible
+        """
         module, _, name = place.partition(":")
-        return getattr(import_module(f"{self.package}.{module}"), name)
+        try:
+            return getattr(import_module(f"{self.package}.{module}"), name)
+        except NbtextError:
+            raise
+        except (Exception, SystemExit) as error:  # of code that is not ours
+            raise _explain(f"{self.package}.{place}", error) from error
 
 
-def _read(module: str, name: str = "APPLICATION") -> Application:
-    found = getattr(import_module(module), name)
-    if not isinstance(found, Application):
-        raise NbtextError(f"{module}:{name} is not an Application of nbtext")
-    return found
+def _explain(place: str, error: BaseException) -> NbtextError:
+    return NbtextError(
+        f"cannot be imported ({type(error).__name__}: {error})",
+        where=place,
+        hint="install it again, for this version of nbtext, or uninstall it",
+    )
+
+
+@contextmanager
+def left_out(place: str) -> Iterator[None]:
+    """Name an application in a warning if its code fails, so that all else works without it."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:  # of code that is not ours
+        known = error if isinstance(error, NbtextError) else _explain(place, error)
+        warnings.warn(f"left out: {known}", AssumptionWarning, stacklevel=3)
+
+
+def has_application(*names: str) -> bool:
+    """Return whether the folder of one of these applications is there."""
+    return any(os.path.isfile(os.path.join(FOLDER, name, "__init__.py")) for name in names)
+
+
+def offer(name: str, sentence: str) -> str:
+    """Return a sentence about what an application adds; "" without its folder."""
+    return sentence if has_application(name) else ""
 
 
 @cache
 def own_applications() -> tuple[Application, ...]:
     """Return the applications of nbtext, by the names of their folders."""
-    with os.scandir(FOLDER) as entries:
-        # others are __pycache__, and what is left of an application that was deleted
-        names = sorted(each.name for each in entries if os.path.isfile(f"{each.path}/__init__.py"))
-    return tuple(_read(f"nbtext.applications.{name}") for name in names)
+    # others are __pycache__, and what is left of an application that was deleted
+    names = filter(has_application, sorted(os.listdir(FOLDER)))
+    return tuple(import_module(f"nbtext.applications.{name}").APPLICATION for name in names)
 
 
 @cache
 def other_applications() -> tuple[Application, ...]:
-    """Return the applications of other packages, by the names of their entry points."""
+    """Return the applications of other packages, by the names of their entry points.
+
+    One that cannot be imported, or adds what another one adds, is left out.
+    """
     from importlib.metadata import entry_points
 
-    found = sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name)
-    return tuple(_read(each.module, each.attr or "APPLICATION") for each in found)
+    places = {each.value: each for each in entry_points(group=ENTRY_POINTS)}
+    known = {name for each in own_applications() for name in _list_added(each)}
+    found: list[Application] = []
+    for place, each in sorted(places.items(), key=lambda entry: (entry[1].name, entry[0])):
+        with left_out(place):
+            application = each.load()
+            if isinstance(application, ModuleType):
+                application = application.APPLICATION
+            if not isinstance(application, Application):
+                raise NbtextError("is not an Application of nbtext", where=place)
+            added = _list_added(application)
+            if not known.isdisjoint(added):
+                taken = min(known.intersection(added))
+                raise NbtextError(f"there is another {taken}", where=application.package)
+            known.update(added)
+            found.append(application)
+    return tuple(found)
+
+
+def _list_added(application: Application) -> list[str]:
+    """Return what an application adds, as errors name it."""
+    for each in (*application.commands.values(), *application.options.values()):
+        if not isinstance(each, CommandLine | Added):
+            what = f"{each!r} is neither a CommandLine nor Added"
+            raise NbtextError(what, where=application.package)
+    return [
+        *(f"command {name!r}" for name in application.commands),
+        *(f"method {name!r}" for name in application.methods),
+        *(f"exporter {name!r}" for name in application.exporters),
+    ]
 
 
 def list_applications() -> Iterator[Application]:
@@ -101,15 +166,8 @@ def list_applications() -> Iterator[Application]:
     yield from other_applications()
 
 
-def list_options(command: str) -> Iterator[tuple[Application, Added]]:
-    """Yield the applications that add options to a command, as `list_applications` does."""
-    for application in list_applications():
-        if command in application.options:
-            yield application, application.options[command]
-
-
 def load_method(name: str) -> Any:
-    """Import the function that a method of `TextClassifier` calls.
+    """Import a function that an application names.
 
     raises  NbtextError: no application has it
     """
@@ -130,15 +188,15 @@ def find_command(name: str) -> Any:
 def group_commands(core: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return the first line of the help of each command, by group and name.
 
-    core    that of the commands of the core
-    raises  NbtextError: two commands have the same name
+    core  that of the commands of the core, which no application replaces
     """
     groups = {title: dict(commands) for title, commands in core.items()}
     known = {name for commands in groups.values() for name in commands}
     for application in list_applications():
         for name, each in application.commands.items():
-            if name in known:
-                raise NbtextError(f"{application.package}: there is another command {name!r}")
-            known.add(name)
-            groups.setdefault(each.group, {})[name] = each.help
+            with left_out(application.package):
+                if name in known:
+                    what = f"there is another command {name!r}"
+                    raise NbtextError(what, where=application.package)
+                groups.setdefault(each.group, {})[name] = each.help
     return groups

@@ -21,12 +21,15 @@ import dataclasses
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import UnionType
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
 from nbtext.records import frozen
+from nbtext.registry import has_application
 
 KEY = "setting"  # of the metadata of a field
 Record = TypeVar("Record")
@@ -56,6 +59,7 @@ class Setting:
     is_argument   whether it is an argument of the command, not an option
     is_analysis   whether it says what a feature is: a matrix and a model must have it in common
     is_of_words   whether it is for features of words only
+    applications  folders of applications, without which it is not an option; one of them is enough
     """
 
     help: str = ""
@@ -77,6 +81,12 @@ class Setting:
     is_argument: bool = False
     is_analysis: bool = False
     is_of_words: bool = False
+    applications: tuple[str, ...] = ()
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it is an option of the command line here."""
+        return self.is_option and (not self.applications or has_application(*self.applications))
 
     def find_error(self, value: object) -> str:
         """Return what to give instead of a value; "" if the value is right."""
@@ -165,7 +175,7 @@ def shorthand(
     """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
     field = setting(None, help, **facts)
     field.name = name
-    field.type = "str | None"
+    field.type = str
     return Shorthand(field, expand)
 
 
@@ -180,7 +190,7 @@ def list_options(
         if each.field.name not in without:
             yield each.field, each.field.metadata[KEY]
     for field, found in list_settings(record, without=without, changed=changed):
-        if found.is_option:
+        if found.is_offered:
             yield field, found
 
 
@@ -238,11 +248,15 @@ class Needs(NamedTuple):
 Rule = Excludes | Needs
 
 
-def list_all_settings(record: type[Any]) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
-    """Yield the settings of a record and of its parts."""
-    yield from list_settings(record)
+def list_all_settings(
+    record: type[Any],
+) -> Iterator[tuple[type[Any], dataclasses.Field[Any], Setting]]:
+    """Yield the settings of a record and of its parts, each after the record that has it."""
+    for field, found in list_settings(record):
+        yield record, field, found
     for _, each in list_parts(record):
-        yield from list_settings(each.record, without=each.without, changed=each.changed)
+        for field, found in list_settings(each.record, without=each.without, changed=each.changed):
+            yield each.record, field, found
 
 
 def check_rules(
@@ -268,10 +282,10 @@ def check_rules(
             because = f", because {rule.because}" if rule.because else ""
             what = f"cannot be combined with {flag_of(rule.other)}{because}"
             raise SettingsError(what, where=rule.name, hint="leave out one of them")
-        if isinstance(rule, Needs) and not any(
-            _is_given(other, given) for other in rule.other.split("|")
-        ):
-            names = " or ".join(flag_of(other) for other in rule.other.split("|"))
+        others = rule.other.split("|")
+        if isinstance(rule, Needs) and not any(_is_given(other, given) for other in others):
+            there = [each for each in others if not flags or each.partition("=")[0] in flags]
+            names = " or ".join(map(flag_of, there or others))
             raise SettingsError(
                 f"needs {names}", where=rule.name, hint=f"add {names}, or leave out this option"
             )
@@ -327,30 +341,44 @@ def require(is_right: bool, value: object, wanted: str, name: str) -> None:
         raise SettingsError(f"{shown} is not a valid value", where=name, hint=f"give {wanted}")
 
 
-def parse_value(field: dataclasses.Field[Any], found: Setting, text: str) -> Any:
-    """Return the value of typed text; ValueError if it is not one.
+@cache
+def _evaluate(text: str, module: str) -> Any:
+    return eval(text, vars(sys.modules[module]))
 
-    The types of fields are texts such as "int | None", which are not evaluated: that would take
-    time at each start.
+
+def kind_of(record: type[Any], field: dataclasses.Field[Any]) -> Any:
+    """Return the type of the values of a setting, without None; of several values, that of one.
+
+    Only the annotation of this field is evaluated, which a record may have as a text or as a type:
+    that of all fields would take time at each start.
     """
+    kind = field.type
+    if isinstance(kind, str):
+        owners = (each for each in record.__mro__ if field.name in each.__annotations__)
+        kind = _evaluate(kind, next(owners, record).__module__)
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    return get_args(kind)[0] if get_origin(kind) is tuple else kind
+
+
+def parse_value(record: type[Any], field: dataclasses.Field[Any], found: Setting, text: str) -> Any:
+    """Return the value of typed text; ValueError if it is not one."""
     if found.parse is not None:
         return found.parse(text)
-    kind = re.split(r"\W", str(field.type), maxsplit=1)[0]
+    kind = kind_of(record, field)
     if found.choices:
         if text not in found.choices:
             raise ValueError(f"{text!r} is not one of {', '.join(found.choices)}")
         return text
-    if kind == "bool":
+    if kind is bool:
         if text not in ("true", "false"):
             raise ValueError(f"{text!r} is neither true nor false")
         return text == "true"
-    if kind in ("int", "float"):
+    if kind in (int, float):
         try:
-            return (int if kind == "int" else float)(text)
+            return kind(text)
         except ValueError:
-            raise ValueError(
-                f"{text!r} is not a {'whole ' if kind == 'int' else ''}number"
-            ) from None
+            raise ValueError(f"{text!r} is not a {'whole ' if kind is int else ''}number") from None
     return text
 
 
@@ -420,11 +448,6 @@ def describe_difference(one: Any, other: Any, names: Iterable[str]) -> str | Non
             shown = ("not given" if value in (None, ()) else str(value)[:40] for value in values)
             return f"have different settings: --{option} is {' and '.join(shown)}"
     return None
-
-
-def is_flag(field: dataclasses.Field[Any]) -> bool:
-    """Return whether a setting is on or off, and its option takes no value."""
-    return str(field.type).startswith("bool")
 
 
 def facts_of(field: dataclasses.Field[Any]) -> Setting:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -23,6 +24,11 @@ SELECT label, bias + (
   SELECT sum(weight) FROM weights WHERE label = labels.label AND feature IN ('loud', 'noise')
 ) FROM labels
 """
+OPTIONS = {  # of the core or of several commands, which need an application
+    "keywords": ("--keywords",),
+    "unlabeled": ("--em",),
+    "vectors": ("--vectors", "--vector-words", "word vectors"),
+}
 NAMES = [each.package.rpartition(".")[2] for each in own_applications()]
 
 
@@ -104,6 +110,15 @@ def test_what_is_left_works_without_an_application(
         refused = rest.run(name, "--help")
         assert refused.returncode == 2
         assert refused.stderr.startswith(f"nbtext: No such command '{name}'")
+    offered = {f"nbtext {name}" for name in gone} | {
+        option for name in names for option in OPTIONS.get(name, ())
+    }
+    helps = [rest.ok("train", "--help"), rest.ok("evaluate", "--help")]
+    helps += [] if "label" in names else [rest.ok("label", "--help")]
+    (tmp_path / "d.csv").write_text("text,label\n" + "red apple,a\nblue sky,b\n" * 30)
+    helps += [rest.run("train", "d.csv", "-o", "d.joblib").stderr]
+    helps += [rest.run("train", "d.csv", "--unlabeled", "d.csv", "-o", "d.joblib").stderr]
+    assert [text for text in helps for word in offered if re.search(rf"{word}\b", text)] == []
     for name in {command for each in applications for command in each.options}:
         assert len(rest.ok(name, "--help")) < len(whole.ok(name, "--help"))
 
@@ -158,26 +173,151 @@ def test_an_exporter_of_another_package(installed: Path, tmp_path: Path) -> None
     assert record["probability"] == pytest.approx(math.exp(found[record["label"]]) / total)
 
 
-def test_a_command_that_another_one_has(installed: Path, tmp_path: Path) -> None:
-    """A package cannot replace a command: `nbtext --help` says in one line which one it is."""
-    taken = tmp_path / "taken"
-    shutil.copytree(installed, taken)
-    record = taken / "nbtext_labels" / "__init__.py"
-    record.write_text(record.read_text().replace('"labels": Command', '"train": Command'))
-    both = Installation((TOP, taken), tmp_path)
-    refused = both.run("--help")
-    assert (refused.returncode, refused.stderr) == (
-        1,
-        "nbtext: nbtext_labels: there is another command 'train'\n",
+MODULES = {  # of an extension; a record names them
+    "command.py": "import not_there\n",
+    "settings.py": """
+import dataclasses
+from typing import Optional, Union
+from nbtext.records import frozen
+from nbtext.settings import Settings, setting, shorthand
+
+@frozen(kw_only=True)
+class Loud(Settings):
+    NAME_loud: bool = setting(False, "Be loud.")
+    NAME_times: int | None = setting(None, "How often.", low=1)
+    NAME_share: Optional[float] = setting(None, "A share.")
+    NAME_sure: Union[bool, None] = setting(None, "Be sure.")
+    NAME_word: "str" = setting("a", "A word.")
+
+@frozen(kw_only=True)
+class Model(Settings):
+    model: str = setting("", "Another model.")
+""",
+    "training.py": """
+import json, sys
+
+def train(settings, given):
+    from nbtext.artifact.model import load_model
+    json.dump({name[2:]: value for name, value in vars(settings).items()}, sys.stdout)
+    return load_model("m.joblib")
+""",
+}
+
+
+def write_extension(folder: Path, name: str, record: str, **changed: str) -> Path:
+    """Write an installed package with an application; the names of its options begin with its own
+    name.
+    """
+    package = folder / name
+    package.mkdir(parents=True)
+    for file, code in (MODULES | changed).items():
+        (package / file).write_text(code.replace("NAME", name))
+    imports = "from nbtext.registry import *\nfrom nbtext.registry import Added, CommandLine\n"
+    (package / "__init__.py").write_text(imports + record + "\n")
+    metadata = folder / f"{name}-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[nbtext.applications]\n{name} = {name}:APPLICATION\n"
     )
+    return folder
+
+
+RECORD = "APPLICATION = Application(__package__, {})"
+COMMAND = 'CommandLine("Use elsewhere", "Do it.", "command:x")'
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        ("import not_there", "x:APPLICATION: cannot be imported (ModuleNotFoundError"),
+        ("raise SystemExit(0)", "x:APPLICATION: cannot be imported (SystemExit: 0)"),
+        ("APPLICATION = 1", "x:APPLICATION: is not an Application of nbtext"),
+        ("", "x:APPLICATION: cannot be imported (AttributeError"),
+        (RECORD.format("finders={}"), "unexpected keyword argument 'finders'); install it again"),
+        (RECORD.format('commands={"x": "command:x"}'), "'command:x' is neither a CommandLine nor"),
+        (RECORD.format(f'commands={{"serve": {COMMAND}}}'), "x: there is another command 'serve'"),
+        (RECORD.format(f'commands={{"train": {COMMAND}}}'), "x: there is another command 'train'"),
+        (RECORD.format('exporters={"csv": "sql:SQL"}'), "x: there is another exporter 'csv'"),
+        (RECORD.format('exporters={"x": "sql:SQL"}'), "x.sql:SQL: cannot be imported (Module"),
+        (RECORD.format('options={"train": Added("no:A", "no:b")}'), "x.no:A: cannot be imported"),
+        (
+            RECORD.format('options={"train": Added("settings:Model", "training:train")}'),
+            "x: train has another option --model",
+        ),
+        (
+            RECORD.format('options={"demo": Added("settings:Loud", "training:train")}'),
+            "x: demo takes no options of applications",
+        ),
+    ],
+)
+def test_an_extension_that_cannot_be_used(tmp_path: Path, record: str, named: str) -> None:
+    """One line names it where it would be asked, and everything else works."""
+    folder = write_extension(tmp_path / "site", "x", record)
+    both = Installation((TOP, folder), tmp_path)
+    said = []
+    for words, status in (
+        (("--help",), 0),
+        (("train", "--help"), 0),
+        (("demo", "--help"), 0),
+        (("export", "--help"), 0),
+        (("trian",), 2),
+        (("train", "--modle", "svm", LETTERS), 2),
+    ):
+        done = both.run(*words)
+        assert done.returncode == status, done.stderr
+        assert "internal error" not in done.stderr
+        lines = done.stderr.splitlines()
+        said += [line for line in lines if line.startswith("nbtext: warning: left out: ")]
+        assert len(lines) - (status == 2) == sum(named in line for line in lines) <= 1
+        assert status == 2 or done.stdout.startswith("Usage: nbtext")
+    assert said
     both.ok("train", LETTERS / "train", "-q", "-o", "m.joblib")
 
 
-def test_a_record_of_another_kind(installed: Path, tmp_path: Path) -> None:
-    """What an entry point names must be an `Application`."""
-    wrong = tmp_path / "wrong"
-    shutil.copytree(installed, wrong)
-    (wrong / "nbtext_labels" / "__init__.py").write_text("APPLICATION = 1\n")
-    refused = Installation((TOP, wrong), tmp_path).run("--help")
-    assert refused.returncode == 1
-    assert refused.stderr == "nbtext: nbtext_labels:APPLICATION is not an Application of nbtext\n"
+def test_a_command_that_cannot_be_imported(tmp_path: Path) -> None:
+    """It is refused in one line; the list of commands needs no module of it."""
+    record = RECORD.format(f'commands={{"x": {COMMAND}, "y": {COMMAND}}}')
+    folder = write_extension(tmp_path / "site", "ext", record)
+    both = Installation((TOP, folder), tmp_path)
+    assert "  x " in both.ok("--help")
+    for words in (("x",), ("help", "x"), ("y", "--help")):
+        refused = both.run(*words)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert refused.stderr.startswith("nbtext: ext.command:")
+        assert "No module named 'not_there'); install it again" in refused.stderr
+    (folder / "ext" / "command.py").write_text("x = len\n")
+    assert "x is not a command of nbtext" in both.run("x").stderr
+
+
+def test_options_of_extensions(tmp_path: Path) -> None:
+    """Their types are those of the record, whose annotations need not be texts. Each step is taken,
+    or the combination is refused by name.
+    """
+    record = RECORD.format('options={"train": Added("settings:Loud", "training:train")}')
+    for name in ("a", "b"):
+        write_extension(tmp_path / "site", name, record)
+    both = Installation((TOP, tmp_path / "site"), tmp_path)
+    both.ok("train", LETTERS / "train", "-q", "-o", "m.joblib")
+    job = ("train", LETTERS / "train", "-q", "-o", "n.joblib")
+    given = ("--a-loud", "--a-times", "3", "--a-share", "0.5", "--no-a-sure")
+    assert json.loads(both.ok(*job, *given)) == {
+        "loud": True,
+        "times": 3,
+        "share": 0.5,
+        "sure": False,
+        "word": "a",
+    }
+    assert json.loads(both.ok(*job, "--b-word", "1"))["word"] == "1"
+    assert "'x' is not a whole number" in both.run(*job, "--a-times", "x").stderr
+    assert "--a-times: 0 is not a valid value" in both.run(*job, "--a-times", "0").stderr
+    (tmp_path / "k.csv").write_text("noise,loud\ntrash,bins\n")
+    for words, where, other in (
+        (("--b-loud", "--a-loud"), "--b-loud", "--a-loud"),
+        (("--a-loud", "--keywords", "k.csv"), "--a-loud", "--keywords"),
+        (("--em", "2", "--a-loud", "--unlabeled", LETTERS / "test"), "--a-loud", "--em"),
+    ):
+        refused = both.run(*job, *words)
+        assert refused.returncode == 2
+        expected = f"nbtext: {where}: cannot be combined with {other}, because each of them"
+        assert refused.stderr.startswith(expected)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, list_some
 from nbtext.records import frozen
+from nbtext.registry import offer
 from nbtext.settings import (
     Excludes,
     Needs,
@@ -224,6 +225,7 @@ class ModelSettings(LinearSettings):
         "the folder or the installed package of a static model. Only training reads it: it becomes weights of words. "
         "With it, `auto` is `stacked`.",
         metavar="FILE|PACKAGE",
+        applications=("vectors",),
     )
     vector_words: int = setting(
         VECTOR_WORDS,
@@ -231,6 +233,7 @@ class ModelSettings(LinearSettings):
         "the most frequent ones.",
         low=0,
         metavar="N",
+        applications=("vectors",),
     )
     more_words: tuple[str, ...] = setting(
         (),
@@ -241,7 +244,9 @@ class ModelSettings(LinearSettings):
         None,
         "Number of documents, selected at random, whose counts the model retains; none by default. With them, "
         "update, merge and forget refit smoothing and calibration. A linear model with them also keeps the counts of "
-        "each label, which prevalence, inspect --by z and training on the model need.",
+        "each label, which "
+        + offer("prevalence", "prevalence, ")
+        + "inspect --by z and training on the model need.",
         low=1,
         high=MAX_KEPT,
         metavar="N",

@@ -26,8 +26,7 @@ from click.core import ParameterSource
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError
 from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.records import dataclass
-from nbtext.registry import Application
-from nbtext.registry import list_options as list_added
+from nbtext.registry import Application, left_out, list_applications
 from nbtext.settings import (
     KEY,
     Part,
@@ -35,10 +34,9 @@ from nbtext.settings import (
     Setting,
     check_rules,
     check_settings,
-    is_flag,
+    kind_of,
     list_options,
     list_parts,
-    list_settings,
     make_record,
     parse_value,
     refuse,
@@ -328,7 +326,7 @@ def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
                 continue
 
 
-def _warn_of_word_lists(given: Any) -> None:
+def _warn_of_word_lists(given: Any, keywords: Mapping[str, Iterable[str]]) -> None:
     """Name the entries of word lists that can never match."""
     from nbtext.features.settings import FeatureSettings
     from nbtext.features.word_lists import describe_unmatched
@@ -339,14 +337,13 @@ def _warn_of_word_lists(given: Any) -> None:
         return
     if read is not None and read.separate_fields:
         features = replace(features, fields=read.text_field)
-    keywords = getattr(given, "keywords", None) or {}
     for name, sentence in describe_unmatched(
         features, chain.from_iterable(keywords.values())
     ).items():
         warnings.warn(f"--{name.replace('_', '-')}: {sentence}", AssumptionWarning, stacklevel=2)
 
 
-def _type_of(field: Field[Any], found: Setting) -> Any:
+def _type_of(record: type[Any], field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
         role = ROLES[found.file]
@@ -358,7 +355,7 @@ def _type_of(field: Field[Any], found: Setting) -> Any:
         )
     if found.choices and found.parse is None:
         return click.Choice(found.choices)
-    return Parsed(parse=partial(parse_value, field, found))
+    return Parsed(parse=partial(parse_value, record, field, found))
 
 
 class Option(click.Option):
@@ -416,11 +413,16 @@ class Option(click.Option):
         yield from (first, *others)
 
 
-def _make_option(field: Field[Any], found: Setting, title: str, name: str = "") -> Option:
-    """Return the option of a setting."""
+def _make_option(
+    record: type[Any], field: Field[Any], found: Setting, title: str, name: str = ""
+) -> Option:
+    """Return the option of a setting of a record."""
     flag = f"--{field.name.replace('_', '-')}"
-    facts: dict[str, Any] = {"type": _type_of(field, found), "metavar": found.metavar or None}
-    if is_flag(field):
+    facts: dict[str, Any] = {
+        "type": _type_of(record, field, found),
+        "metavar": found.metavar or None,
+    }
+    if kind_of(record, field) is bool and found.parse is None:
         flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
     default = field.default
@@ -448,30 +450,43 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
             for each, of_part in list_options(
                 found.record, without=found.without, changed=found.changed
             ):
-                yield _make_option(each, of_part, getattr(found.record, "TITLE", title))
-        elif isinstance(found, Setting) and found.is_argument:
+                yield _make_option(
+                    found.record, each, of_part, getattr(found.record, "TITLE", title)
+                )
+        elif not isinstance(found, Setting) or not found.is_offered:
+            continue
+        elif found.is_argument:
             yield click.Argument(
                 [field.name],
                 metavar=found.metavar,
                 nargs=-1 if found.is_repeated else 1,
                 required=found.is_required and not found.flags,
-                type=_type_of(field, found),
+                type=_type_of(record, field, found),
             )
             if found.flags:  # the same value as an option
-                yield _make_option(field, found, title, MODEL_OPTION)
-        elif isinstance(found, Setting):
-            yield _make_option(field, found, title)
+                yield _make_option(record, field, found, title, MODEL_OPTION)
+        else:
+            yield _make_option(record, field, found, title)
 
 
 class Step(NamedTuple):
-    """What the options of an application ask a command for; it is imported when it is called."""
+    """What the options of an application ask a command for; it is imported when it is called.
 
+    names     of the options that are given
+    settings  a record of them
+    """
+
+    names: list[str]
     application: Application
     place: str
     settings: Any
 
-    def __call__(self, *made: Any) -> Any:
-        return self.application.load(self.place)(self.settings, *made)
+    def __call__(self, made: Any) -> Any:
+        return self.application.load(self.place)(self.settings, made)
+
+    def includes(self, other: Step) -> bool:
+        """Whether the settings have the options of another step, or of this one."""
+        return all(hasattr(self.settings, name) for name in other.names)
 
 
 class Command(click.Command):
@@ -537,29 +552,56 @@ class Command(click.Command):
         self.example = example
         self.notes = notes
         self.common = common.split()
-        self._not_added = list_added(
-            function.__name__
-        )  # a generator: applications are imported late
-        self._added: list[tuple[type[Any], Application, str]] = []
+        self._added: list[tuple[type[Any], Application, str]] | None = None
         self.referred = referred or {}
 
     def add_options(self) -> bool:
-        """Add the options of the next application that has some for this command; False: there is
-        none.
+        """Add the options that applications have for this command; False: there are none, or they
+        were added before.
         """
-        for application, added in self._not_added:
-            record = application.load(added.record)
-            options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
-            known = {each.name for each in self.params}
-            for option in options:
-                if option.name in known:
-                    what = f"{self.name} has another option {option.opts[0]}"
-                    raise NbtextError(f"{application.package}: {what}")
-            self.params += options
-            self.rules += getattr(record, "RULES_OF_COMMAND", ())
-            self._added.append((record, application, added.step))
-            return True
-        return False
+        if self._added is not None:
+            return False
+        self._added = []
+        for application in list_applications():
+            if self.name in application.options:
+                with left_out(application.package):
+                    self._add_options_of(application)
+        return bool(self._added)
+
+    def _add_options_of(self, application: Application) -> None:
+        place, step = application.options[self.name or ""]
+        record = application.load(place)
+        if "step" not in {each.name for each in fields(self.record)}:
+            what = f"{self.name} takes no options of applications"
+            raise NbtextError(what, where=application.package)
+        options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
+        known = {name for each in self.params for name in (each.name, *each.opts)}
+        for option in options:
+            if not known.isdisjoint((option.name, *option.opts)):
+                what = f"{self.name} has another option {option.opts[0]}"
+                raise NbtextError(what, where=application.package)
+        self.params += options
+        self.rules += getattr(record, "RULES_OF_COMMAND", ())
+        assert self._added is not None
+        self._added.append((record, application, step))
+
+    def _find_step(self, given: Mapping[str, Any]) -> Step | None:
+        """Return the step that the given options of applications ask for; one that includes the
+        options of the others.
+        """
+        steps = []
+        for record, application, place in self._added or ():
+            names = [field.name for field, _ in list_options(record) if field.name in given]
+            if names:
+                steps.append(Step(names, application, place, make_record(record, given)))
+        for step in steps:
+            if all(map(step.includes, steps)):
+                return step
+        if steps:
+            flag = f"--{steps[0].names[0].replace('_', '-')}"
+            what = f"cannot be combined with {flag}, because each of them trains the model"
+            raise SettingsError(what, where=steps[1].names[0], hint="leave out one of them")
+        return None
 
     def list_group(self, title: str) -> list[Option]:
         """Return the options of a group."""
@@ -591,8 +633,8 @@ class Command(click.Command):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        while ctx.resilient_parsing and self.add_options():  # for completion
-            pass
+        if ctx.resilient_parsing:  # for completion
+            self.add_options()
         while True:
             try:
                 values, _, order = self.make_parser(ctx).parse_args(list(args))
@@ -647,13 +689,8 @@ class Command(click.Command):
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)
-        steps = tuple(
-            Step(application, step, make_record(record, given))
-            for record, application, step in self._added
-            if any(field.name in given for field, _ in list_settings(record))
-        )
-        if steps:
-            made = replace(made, steps=steps)
+        if step := self._find_step(given):
+            made = replace(made, step=step)
         # print the log messages of the library
         if getattr(made, "run", None) is not None and made.run.verbose:
             import logging
@@ -663,7 +700,7 @@ class Command(click.Command):
             logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
             logging.getLogger("nbtext").info("kernel: %s", kernel_name())
         if {"stop_words", "vocabulary", "keywords"} & given.keys():
-            _warn_of_word_lists(made)
+            _warn_of_word_lists(made, given.get("keywords", {}))
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -682,8 +719,7 @@ class Command(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the complete help: `--help`."""
-        while self.add_options():
-            pass
+        self.add_options()
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         format_text(formatter, self.source_help)

@@ -85,7 +85,10 @@ class LazyGroup(click.Group):
 
             return help_command
         if not any(cmd_name in commands for commands in COMMANDS.values()):
-            return cast(click.Command | None, find_command(cmd_name))
+            found = find_command(cmd_name)
+            if found is not None and not isinstance(found, click.Command):
+                raise NbtextError(f"{cmd_name} is not a command of nbtext: {found!r}")
+            return found
         module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
         return cast(click.Command, getattr(module, cmd_name))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
 from nbtext.cli import options, running
-from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.command import Step, command, refuse_settings
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings, already_counted
 from nbtext.errors import SettingsError, number_of, printable
@@ -19,6 +19,7 @@ from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import frozen
+from nbtext.registry import has_application, offer
 from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -26,15 +27,10 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
 SAMPLE_CHARACTERS = 20_000  # of texts whose script is looked at
-Keywords = dict[str, tuple[str, ...]]
+# the applications of the options that use unlabeled documents
+USES = {"--em": "unlabeled", "--keywords": "keywords", "--vectors": "vectors"}
 NOT_ON_CLUSTERS = (BEST, COMBINED, *LINEAR_MODELS)
 ON_ONE_MACHINE = "workers count for one Naive Bayes model, and this one is trained on one machine"
-
-
-def parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
-    from nbtext.model.keyword_file import read_keywords
-
-    return read_keywords(path)
 
 
 @frozen(kw_only=True)
@@ -49,20 +45,14 @@ class Train:
     max_model_bytes: int | None = options.max_model_bytes()
     unlabeled: tuple[str, ...] = setting(
         (),
-        "Documents to train on without their labels; may be repeated. Needs --em, --keywords or --vectors, for which "
-        "their words are added to the model.",
+        "Documents to train on without their labels; may be repeated."
+        + offer("unlabeled", " With --em, the model learns from all of their words.")
+        + offer("keywords", " With --keywords, SOURCE holds labeled documents.")
+        + offer("vectors", " With --vectors, their words are added to the model."),
         file="source",
         is_repeated=True,
         title="Unlabeled documents",
-    )
-    keywords: Keywords | None = setting(
-        None,
-        'Words and phrases of each label, instead of labeled documents: TOML such as spam = ["free", "prize '
-        'money"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With '
-        "--unlabeled, that names them, and SOURCE holds labeled documents. --em may be added.",
-        file="input",
-        parse=parse_keywords,
-        title="Unlabeled documents",
+        applications=tuple(USES.values()),
     )
     holdout: float = setting(
         0.0,
@@ -78,7 +68,7 @@ class Train:
     )
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
-    steps: tuple[Callable[..., TrainedModel], ...] = ()  # of applications
+    step: Step | None = None  # of an application
 
     @property
     def is_search(self) -> bool:
@@ -92,17 +82,13 @@ class Train:
     "--smoothing --holdout",
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
-    "documents. With TF-IDF weights or --keywords, and for categorical, gaussian and linear models, it also grows with "
+    "documents. With TF-IDF weights, and for categorical, gaussian and linear models, it also grows with "
     "the number of documents; nbsvm and svm write temporary files instead where it would be about 1 GB.",
     rules=[
-        Excludes("keywords", "model=best"),
-        Excludes("keywords", "vectors"),
-        *(Excludes(name, "cluster") for name in ("unlabeled", "keywords")),
+        Excludes("unlabeled", "cluster"),
         *(Excludes("cluster", f"model={name}", ON_ONE_MACHINE) for name in NOT_ON_CLUSTERS),
         Excludes("cluster", "vectors", ON_ONE_MACHINE),
-        Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keep_sample", because="a smaller model holds no counts"),
-        Excludes("max_model_bytes", "keywords"),
     ],
 )
 def train(given: Train) -> None:
@@ -147,7 +133,7 @@ def train(given: Train) -> None:
         if not (
             given.run.quiet
             or running.is_model_alone(given.sources, given.input)
-            or given.keywords is not None
+            or trained.counts.statistics.is_fractional  # the documents have no labels
         ):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
             from nbtext.report.first_look import format_first_look, look_at
@@ -182,22 +168,21 @@ def _train(given: Train) -> TrainedModel:
             because=already_counted("a model"),
             but=("input_format",),
         )
-        for name in ("unlabeled", "keywords", "holdout"):
-            if getattr(given, name):
-                raise refuse(name, "SOURCE holds only counts, and no documents")
+        names = [name for name in ("unlabeled", "holdout") if getattr(given, name)]
+        for name in names + (given.step.names if given.step else []):
+            raise refuse(name, "SOURCE holds only counts, and no documents")
     if given.holdout and not running.are_read_again(given.sources):
         raise refuse("holdout", "SOURCE can be read only once")
     if given.holdout and given.output in (None, "-"):
         raise refuse(
             "holdout", "the model is written to standard output, where the metrics are printed"
         )
-    if given.steps:
-        return given.steps[0](given)
-    if given.keywords is not None:
-        return learn_keywords(given, given.keywords)
+    if given.step is not None:
+        trained: TrainedModel = given.step(given)
+        return trained
     if given.unlabeled:
         if not given.model_settings.get("vectors"):
-            needed = "--em, --keywords or --vectors"
+            needed = " or ".join(flag for flag, name in USES.items() if has_application(name))
             raise SettingsError(f"needs {needed}", where="unlabeled", hint=f"add {needed}")
         words = list_unlabeled_words(given)
         given = replace(given, model_settings={**given.model_settings, "more_words": words})
@@ -332,50 +317,6 @@ def list_unlabeled_words(given: Train) -> tuple[str, ...]:
     prefixes = [f"{field}:" for field in features.fields] or [""]
     terms = counts.vocabulary.terms
     return tuple(dict.fromkeys(remove_prefix(terms[column], prefixes) for column in order.tolist()))
-
-
-def learn_keywords(given: Train, keywords: Keywords, *, steps: int = 0) -> TrainedModel:
-    """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
-    unlabeled ones.
-
-    steps  of expectation-maximization on the unlabeled documents
-    """
-    from nbtext.model.corpus_counts import SAMPLE_SIZE
-    from nbtext.model.keywords import count_unlabeled, extend_ngrams, train_with_keywords
-    from nbtext.model.source_counting import count_source, source_features
-    from nbtext.report.training import format_keywords
-
-    check_texts(given, where="keywords")
-    quiet = given.run.quiet
-    jobs = given.run.jobs
-    unlabeled = given.unlabeled
-    if given.input.label is not None and not unlabeled:
-        raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
-    features = extend_ngrams(keywords, given.features)
-    labeled = None
-    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (
-        source,
-        on_batch,
-    ):
-        features = extend_ngrams(keywords, source_features(source, given.features))
-        counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
-        model_input = source.model_input
-    if unlabeled:
-        with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
-            labeled = count_source(
-                source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch
-            )
-    found = train_with_keywords(
-        keywords,
-        counts,
-        features,
-        ModelSettings(**given.model_settings),
-        labeled=labeled,
-        steps=steps,
-        jobs=jobs,
-    )
-    running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
-    return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 
 def check_texts(given: Train, where: str) -> None:

@@ -14,7 +14,6 @@ from nbtext.settings import Excludes, Settings, parse_label_share, setting
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
 MAX_TOP = 1000  # each is two columns of a table
-LARGEST_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 

@@ -149,6 +149,23 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
     return features
 
 
+def count_unlabeled(
+    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> CorpusCounts:
+    """Return the counts of all documents of a source, without their labels.
+
+    All documents are retained: 8 bytes for each distinct word of each document.
+
+    raises  InputError: a document cannot be read, or there is none
+    """
+    features = source_features(source, features)
+    task = CountingTask(features, None, is_labeled=False)
+    counts = count_in_threads(source, task, jobs, on_batch)
+    if not counts.statistics.n_documents:
+        raise InputError("the source has no documents to train on", where="--unlabeled")
+    return counts
+
+
 def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
     """Return a batch whose labels are numbers with their names among the labels of a model; others
     as they are.

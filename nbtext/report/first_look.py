@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
 from nbtext.records import frozen
+from nbtext.registry import has_application, load_method, offer
 from nbtext.report.label_mistakes import find_mistakes
 
 if TYPE_CHECKING:
@@ -68,11 +69,12 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
 
 def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
     """Return about which share of the texts are near duplicates, by the features of the first
-    view.
+    view; 0 without the application that finds them.
     """
-    from nbtext.features.near_duplicates import estimate_near_duplicates
     from nbtext.features.vocabulary import find_views
 
+    if not has_application("review"):
+        return 0.0
     sample = counts.sample.first(SEARCHED)
     sample = sample.filter(sample.indptr[1:] > sample.indptr[:-1])
     if len(sample) < COMPARED:
@@ -80,9 +82,10 @@ def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
     if views and counts.vocabulary is not None:
         sample = sample.filter_entries(sample.indices < find_views(counts.vocabulary, views)[1])
     n_documents = counts.statistics.n_documents - sum((counts.empty_documents or {}).values())
-    return estimate_near_duplicates(
+    estimate: float = load_method("estimate_near_duplicates")(
         sample, counts.statistics.n_features, min(1.0, len(sample) / n_documents)
     )
+    return estimate
 
 
 def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
@@ -106,9 +109,8 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"
-        lines.append(
-            f"{repeated} repeat the words of another one; nbtext review lists them, and near duplicates"
-        )
+        where = offer("review", "; nbtext review lists them, and near duplicates")
+        lines.append(f"{repeated} repeat the words of another one{where}")
     if look.near >= REPEATED:
         near = f"about {look.near:.0%} of the texts are nearly equal to another one"
         so = "so an accuracy that is estimated on them is too high for new texts"

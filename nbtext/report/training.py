@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
-from nbtext.errors import list_some, number_of, printable
+from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
-from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from nbtext.artifact.reduction import Reduction
     from nbtext.evaluation.search import Candidate, Search
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.keywords import KeywordFit
 
 MAX_LABELS = 10  # that are named
 # letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the
@@ -167,36 +165,6 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
-
-
-def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
-    """Format how many documents keywords match, and whether expectation-maximization agrees with
-    hidden keywords.
-    """
-    share = found.n_matched / max(1, n_documents)
-    contain = "contains" if found.n_matched == 1 else "contain"
-    lines = [
-        f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
-    ]
-    if found.missing:
-        names = list_some(map(printable, found.missing))
-        lines.append(f"keywords that occur in no document: {names}")
-    if found.cut:
-        names = list_some(
-            (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_LABELS
-        )
-        lines.append(
-            f"keywords of which only a part is read: {names}; to read every character, give --analyzer char"
-        )
-    if found.agreement is not None:
-        before, after = found.agreement
-        line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
-        is_worse = before - after > LARGEST_FALL
-        line += (
-            "; warning: EM may make the model worse; compare with a model without --em" * is_worse
-        )
-        lines.append(line)
-    return lines
 
 
 def format_approximation(model: TrainedModel) -> str | None:

@@ -265,7 +265,7 @@ WRONG = """
 1 train w.svmlight --keep-sample 5 -q -o m => --keep-sample needs the counts of all features
 # unlabeled documents and keywords
 2 train texts.tsv --em 10 -o m => --unlabeled
-2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em, --keywords or --vectors
+2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em or --keywords or --vectors
 2 train texts.tsv --unlabeled lines.txt --em 0 -o m => --em
 2 train texts.tsv --unlabeled lines.txt --em 5 --model complement -o m => leave it out, or use multinomial, dirichlet or bernoulli
 2 train texts.tsv --unlabeled lines.txt --em 5 --model nbsvm -o m => leave it out, or use multinomial, dirichlet or bernoulli

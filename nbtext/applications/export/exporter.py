@@ -18,7 +18,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
 from nbtext.records import frozen
-from nbtext.registry import list_applications
+from nbtext.registry import left_out, list_applications
 from nbtext.settings import list_settings
 
 # the settings of features that every exporter translates or checks itself
@@ -52,19 +52,17 @@ class Exporter:
 
 
 def load_exporters() -> dict[str, Exporter]:
-    """Import the formats of all applications, by the values of `--to`.
-
-    Raises
-    ------
-    NbtextError
-        Two formats have the same name.
+    """Import the formats of all applications, by the values of `--to`; one that cannot be imported
+    is left out.
     """
     found: dict[str, Exporter] = {}
     for application in list_applications():
         for name, place in application.exporters.items():
-            if name in found:
-                raise NbtextError(f"{application.package}: there is another exporter {name!r}")
-            found[name] = application.load(place)
+            with left_out(application.package):
+                exporter = application.load(place)
+                if not isinstance(exporter, Exporter):
+                    raise NbtextError(f"{place} is not an Exporter", where=application.package)
+                found[name] = exporter
     return found
 
 

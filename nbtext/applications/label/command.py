@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.cli.train import parse_keywords
 from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import SettingsError, number_of
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import frozen
+from nbtext.registry import load_method
 from nbtext.settings import Excludes, parse_names, part, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
 
 TEXT = "text"  # the key of the text of an answer
+
+
+def parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
+    """Return the keywords of each label, as the application of keywords reads them."""
+    found: dict[str, tuple[str, ...]] = load_method("read_keywords")(path)
+    return found
 
 
 @frozen(kw_only=True)
@@ -51,12 +57,14 @@ class Label:
         "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
         file="input",
         parse=parse_keywords,
+        applications=("keywords",),
     )
     vectors: str | None = setting(
         None,
         "Table of word vectors, from which the model also knows words that no answer has; see `nbtext train --vectors`.",
         file="input",
         metavar="FILE|PACKAGE",
+        applications=("vectors",),
     )
     multi_label: bool = setting(
         False, "Give a document any number of labels. The key of a label turns it on or off."
@@ -101,7 +109,6 @@ def label(given: Label) -> None:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.features.analyzer import Locator
     from nbtext.model.growth import check_growth, locate_error
-    from nbtext.model.keywords import extend_ngrams, train_with_keywords
     from nbtext.model.source_counting import read_batches
     from nbtext.model.word_vectors import check_table
 
@@ -137,7 +144,7 @@ def label(given: Label) -> None:
             )
         else:
             features = replace(features, fields=source.field_names)
-            features = features if words is None else extend_ngrams(words, features)
+            features = features if words is None else load_method("extend_ngrams")(words, features)
         batches = read_batches(source, on_batch)
         pool = read_pool(batches, features, given.pool, given.sources[0])
     if pool.n_left_out:
@@ -148,7 +155,8 @@ def label(given: Label) -> None:
             quiet=quiet,
         )
     if words is not None:
-        trained = train_with_keywords(words, pool.counts, features, ModelSettings()).model
+        train = load_method("train_with_keywords")
+        trained = train(words, pool.counts, features, ModelSettings()).model
     of_vectors = None
     if given.vectors is not None:
         assert pool.counts.vocabulary is not None  # see the rules

@@ -11,4 +11,5 @@ APPLICATION = Application(
             "command:review",
         )
     },
+    methods={"estimate_near_duplicates": "near_duplicates:estimate_near_duplicates"},
 )

@@ -12,11 +12,11 @@ import msgspec
 
 from nbtext import __version__
 from nbtext.applications.serve.requests import JSON, ExplainOptions, PredictOptions
-from nbtext.settings import list_all_settings
+from nbtext.settings import kind_of, list_all_settings
 
 Schema = dict[str, Any]
 REFERENCE = "#/components/schemas/{name}"
-TYPES = {"int": int, "float": float, "bool": bool}  # of options; others are texts
+TYPES = (int, float, bool)  # of options; others are texts
 
 
 class Document(TypedDict, total=False):
@@ -100,12 +100,15 @@ def describe() -> Schema:
 
 def _parameters(record: type[Any]) -> list[Schema]:
     """Return the description of each option of a request."""
-    return [
-        {
-            "name": field.name,
-            "in": "query",
-            "description": re.split(r"(?<=[.])\s+", each.help)[0],
-            "schema": msgspec.json.schema(TYPES.get(str(field.type).partition(" ")[0], str)),
-        }
-        for field, each in list_all_settings(record)
-    ]
+    parameters = []
+    for own, field, each in list_all_settings(record):
+        kind = kind_of(own, field)
+        parameters.append(
+            {
+                "name": field.name,
+                "in": "query",
+                "description": re.split(r"(?<=[.])\s+", each.help)[0],
+                "schema": msgspec.json.schema(kind if kind in TYPES else str),
+            }
+        )
+    return parameters

@@ -90,7 +90,7 @@ def parse_options(query: bytes, record: type[Options]) -> Options:
     SettingsError
         The options do not fit together.
     """
-    known = {field.name: (field, found) for field, found in list_all_settings(record)}
+    known = {each[1].name: each for each in list_all_settings(record)}
     values: dict[str, Any] = {}
     for option, text in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if option not in known:
@@ -101,7 +101,7 @@ def parse_options(query: bytes, record: type[Options]) -> Options:
             value = parse_value(*known[option], text)
         except ValueError as error:
             raise HTTPException(400, f"{option}: {error}") from None
-        values[option] = (*values.get(option, ()), value) if known[option][1].is_repeated else value
+        values[option] = (*values.get(option, ()), value) if known[option][2].is_repeated else value
     return make_record(record, values)
 
 

@@ -31,7 +31,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.model.keywords import compute_posteriors
+from nbtext.model.posteriors import compute_posteriors
 from nbtext.parallel import parallel_calls
 from nbtext.records import frozen
 

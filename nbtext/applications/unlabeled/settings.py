@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbtext.records import frozen
+from nbtext.registry import offer
 from nbtext.settings import Excludes, Needs, Settings, setting
 
 
@@ -21,7 +22,8 @@ class UnlabeledSettings(Settings):
         "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
         "the unlabeled documents is selected on held-out labeled documents; if the model is not better than "
         "that of the labeled documents alone, it is that one. Memory: 20 bytes for "
-        "each distinct word of each unlabeled document. With --vectors, one step is taken, whatever N.",
+        "each distinct word of each unlabeled document."
+        + offer("vectors", " With --vectors, one step is taken, whatever N."),
         low=1,
         metavar="N",
     )

@@ -10,10 +10,9 @@ from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import running
-from nbtext.cli.train import Train, check_texts, learn_keywords, list_unlabeled_words
+from nbtext.cli.train import Train, check_texts, list_unlabeled_words
 from nbtext.errors import InputError
-from nbtext.model.keywords import count_unlabeled
-from nbtext.model.source_counting import count_source, source_features
+from nbtext.model.source_counting import count_source, count_unlabeled, source_features
 from nbtext.model.training import sample_size
 
 if TYPE_CHECKING:
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
-    """Fit a model to labeled and unlabeled documents, or to keywords and unlabeled documents."""
-    steps = settings.em or 0
-    if given.keywords is not None:
-        return learn_keywords(given, given.keywords, steps=steps)
+    """Fit a model to labeled and unlabeled documents."""
     check_texts(given, where="unlabeled")
     say = partial(running.say, quiet=given.run.quiet)
     jobs = given.run.jobs
@@ -52,7 +48,7 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
             )
         else:
             trained = train_with_unlabeled(
-                labeled, others, features, model_settings, steps, say=say, jobs=jobs
+                labeled, others, features, model_settings, settings.em or 0, say=say, jobs=jobs
             )
     if trained.fitted.unlabeled is None:
         rest = "with their words alone" if has_vectors else "without them"

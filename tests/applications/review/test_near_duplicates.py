@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from nbtext.applications.review.near_duplicates import find_near_duplicates
+from nbtext.applications.review.near_duplicates import SIMILAR, find_near_duplicates
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.near_duplicates import SIMILAR
 from nbtext.features.vectorizer import Vectorizer
 
 

@@ -22,5 +22,5 @@ def test_it_is_valid(service: Running) -> None:
 
 def test_it_describes_every_option() -> None:
     for path, record in (("/v1/predict", PredictOptions), ("/v1/explain", ExplainOptions)):
-        known = {field.name for field, _ in list_all_settings(record)}
+        known = {field.name for _, field, _ in list_all_settings(record)}
         assert {each["name"] for each in DOCUMENT["paths"][path]["post"]["parameters"]} == known

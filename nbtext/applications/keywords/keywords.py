@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
@@ -26,24 +25,15 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import calibrate
-from nbtext.model.source_counting import (
-    CountingTask,
-    OnBatch,
-    count_in_threads,
-    source_features,
-)
-from nbtext.parallel import parallel_calls
+from nbtext.model.posteriors import NEGLIGIBLE, compute_posteriors
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from nbtext.documents.source import Source
-
 KEYWORD_MODEL = "multinomial"
 SMOOTHING = 0.1
 NOT_ALLOWED = ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight")
-NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
 MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
 # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
 PSEUDO_SHARE = 5
@@ -176,23 +166,6 @@ def find_columns(
 def _count_letters(text: str) -> int:
     """Return the number of letters, digits and marks, such as the vowel signs of Thai."""
     return sum(category(character)[0] in "LMN" for character in text)
-
-
-def count_unlabeled(
-    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> CorpusCounts:
-    """Return the counts of all documents of a source, without their labels.
-
-    All documents are retained: 8 bytes for each distinct word of each document.
-
-    raises  InputError: a document cannot be read, or there is none
-    """
-    features = source_features(source, features)
-    task = CountingTask(features, None, is_labeled=False)
-    counts = count_in_threads(source, task, jobs, on_batch)
-    if not counts.statistics.n_documents:
-        raise InputError("the source has no documents to train on", where="--unlabeled")
-    return counts
 
 
 class KeywordFit(NamedTuple):
@@ -328,36 +301,6 @@ def _posteriors_of_keywords(
         shares[scores.max(axis=1) <= 0] = 0
         parts.append(csr_array(shares))
     return vstack(parts, format="csr")
-
-
-def compute_posteriors(
-    scorer: LinearScorer, documents: DocumentCounts, jobs: int
-) -> tuple[csr_array, float]:
-    """Return the probabilities of the labels of documents, negligible ones as 0, and the documents'
-    log-likelihood.
-    """
-    from scipy.sparse import vstack
-
-    calls = [partial(_posteriors, scorer, part) for part in documents.split(AT_ONCE)]
-    parts = parallel_calls(calls, jobs=jobs)
-    return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
-        marginal for _, marginal in parts
-    )
-
-
-def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
-    """Return the probabilities of the labels of some documents, negligible ones as 0, and their
-    log-likelihood.
-    """
-    from scipy.sparse import csr_array
-
-    scores = scorer.scores(part.indptr, part.indices, part.counts)
-    highest = scores.max(axis=1, keepdims=True)
-    shares = np.exp(scores - highest)
-    sums = shares.sum(axis=1, keepdims=True)
-    shares /= sums
-    shares[shares < NEGLIGIBLE] = 0
-    return csr_array(shares), float((highest + np.log(sums)).sum())
 
 
 @frozen(eq=False)

@@ -11,9 +11,9 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext import load_model
-from nbtext.model.keyword_file import read_keywords
+from nbtext.applications.keywords.keyword_file import read_keywords
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 TEXTS = [
     "the goal of the match",
     "a goal and a save",

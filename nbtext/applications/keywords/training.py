@@ -1,0 +1,91 @@
+"""The step of `nbtext train --keywords`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbtext.applications.keywords.keywords import KeywordFit, extend_ngrams, train_with_keywords
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli import running
+from nbtext.cli.train import Train, check_texts
+from nbtext.errors import list_some, number_of, printable
+from nbtext.model.corpus_counts import SAMPLE_SIZE
+from nbtext.model.source_counting import count_source, count_unlabeled, source_features
+from nbtext.settings import refuse
+
+if TYPE_CHECKING:
+    from nbtext.applications.keywords.settings import KeywordSettings
+    from nbtext.model.fitted_model import TrainedModel
+
+MAX_FALL = 0.03  # of the agreement with hidden keywords, without a warning
+MAX_CUT = 10  # keywords that are named
+
+
+def train(settings: KeywordSettings, given: Train) -> TrainedModel:
+    """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
+    unlabeled ones.
+    """
+    keywords = settings.keywords
+    assert keywords is not None  # the option asks for this step
+    check_texts(given, where="keywords")
+    quiet = given.run.quiet
+    jobs = given.run.jobs
+    unlabeled = given.unlabeled
+    if given.input.label is not None and not unlabeled:
+        raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
+    features = extend_ngrams(keywords, given.features)
+    labeled = None
+    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (
+        source,
+        on_batch,
+    ):
+        features = extend_ngrams(keywords, source_features(source, given.features))
+        counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
+        model_input = source.model_input
+    if unlabeled:
+        with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
+            labeled = count_source(
+                source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch
+            )
+    found = train_with_keywords(
+        keywords,
+        counts,
+        features,
+        ModelSettings(**given.model_settings),
+        labeled=labeled,
+        steps=settings.em or 0,
+        jobs=jobs,
+    )
+    running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
+    return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
+
+
+def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
+    """Format how many documents keywords match, and whether expectation-maximization agrees with
+    hidden keywords.
+    """
+    share = found.n_matched / max(1, n_documents)
+    contain = "contains" if found.n_matched == 1 else "contain"
+    lines = [
+        f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
+    ]
+    if found.missing:
+        names = list_some(map(printable, found.missing))
+        lines.append(f"keywords that occur in no document: {names}")
+    if found.cut:
+        names = list_some(
+            (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_CUT
+        )
+        lines.append(
+            f"keywords of which only a part is read: {names}; to read every character, give --analyzer char"
+        )
+    if found.agreement is not None:
+        before, after = found.agreement
+        line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
+        is_worse = before - after > MAX_FALL
+        line += (
+            "; warning: EM may make the model worse; compare with a model without --em" * is_worse
+        )
+        lines.append(line)
+    return lines

@@ -1,0 +1,48 @@
+"""The probabilities of the labels of unlabeled documents."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nbtext.bayes.leave_one_out import AT_ONCE
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.parallel import parallel_calls
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
+
+
+def compute_posteriors(
+    scorer: LinearScorer, documents: DocumentCounts, jobs: int
+) -> tuple[csr_array, float]:
+    """Return the probabilities of the labels of documents, negligible ones as 0, and the documents'
+    log-likelihood.
+    """
+    from scipy.sparse import vstack
+
+    calls = [partial(_posteriors, scorer, part) for part in documents.split(AT_ONCE)]
+    parts = parallel_calls(calls, jobs=jobs)
+    return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
+        marginal for _, marginal in parts
+    )
+
+
+def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
+    """Return the probabilities of the labels of some documents, negligible ones as 0, and their
+    log-likelihood.
+    """
+    from scipy.sparse import csr_array
+
+    scores = scorer.scores(part.indptr, part.indices, part.counts)
+    highest = scores.max(axis=1, keepdims=True)
+    shares = np.exp(scores - highest)
+    sums = shares.sum(axis=1, keepdims=True)
+    shares /= sums
+    shares[shares < NEGLIGIBLE] = 0
+    return csr_array(shares), float((highest + np.log(sums)).sum())
