@@ -28,7 +28,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.keywords import NEGLIGIBLE
+from nbtext.model.posteriors import NEGLIGIBLE
 from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
 from nbtext.parallel import parallel_map
