@@ -34,6 +34,7 @@ MAX_LABEL_CHARACTERS = 1000
 EXCLUDED_IDS = "listed in --exclude-ids"
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
+HEADER_AGAIN = "rows that repeat the header"
 HELD_OUT = "held out (--holdout), chosen by a hash of the text"
 TRAINED_ON = "not held out (--holdout)"
 TEXT_HINT = "name the column or key of the text with --text-field"
@@ -312,6 +313,24 @@ class Batch:
         """Return the batch with one label for all documents; one that cannot be read has none."""
         labels = [None if row in self.problems else label for row in range(len(self))]
         return replace(self, labels=labels)
+
+    def drop_headers(self, settings: InputSettings) -> Batch:
+        """Return the batch without the rows whose values are the names of their fields, which were
+        headers of tables that were joined.
+        """
+        text = "\n".join(settings.text_field)
+        if not self.columns or text not in self.columns[0]:
+            return self
+        label = settings.label_field
+        again = {
+            row
+            for row, found in enumerate(self.columns[0])
+            if found == text
+            and (self.labels[row] in (label, (label,)) or self.ids[row] == settings.id_field)
+        }
+        batch = self.drop(again) if again else self
+        batch.note(HEADER_AGAIN, len(again))
+        return batch
 
     def filter(self, settings: InputSettings) -> Batch:
         """Return the documents that the settings do not leave out, with notes of how many were

@@ -246,6 +246,8 @@ class TableRows(TextRows):
         Whether all cells are quoted.
     is_escaped : bool
         Whether a backslash makes an ordinary character of the next one.
+    is_plain : bool
+        Whether quotes are ordinary characters, so that no cell is quoted.
     """
 
     separator: str = ","
@@ -253,6 +255,7 @@ class TableRows(TextRows):
     header: str | None = None
     is_quoted: bool = False
     is_escaped: bool = False
+    is_plain: bool = False
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; by its number if the table has no header."""
@@ -343,6 +346,8 @@ class TableRows(TextRows):
         if self.is_escaped:
             return (len(text) - len(text.rstrip("\\"))) % 2 == 1
         pattern = ' +"' if self.format == "csv" else ' *"'
+        if self.is_plain:
+            return False
         return '"' in "".join(added) and any(re.match(pattern, cell) for cell in cells)
 
     def join(self, cells: Sequence[str]) -> str:
@@ -355,7 +360,7 @@ class TableRows(TextRows):
         if len(cells) == 1 and not cells[0]:
             return '""'  # not a blank line
         text = self.separator.join(map(self._quote, cells))
-        is_clear = self.is_quoted or self.is_escaped or self.format == "tsv"
+        is_clear = self.is_quoted or self.is_escaped or self.is_plain or self.format == "tsv"
         if not is_clear and re.search(rf'(?:^|{re.escape(self.separator)}) +"', text):
             return replace(self, is_quoted=True).join(cells)
         return text
@@ -363,6 +368,11 @@ class TableRows(TextRows):
     def _quote(self, cell: str) -> str:
         if self.is_escaped:
             return self._escape(cell)
+        if self.is_plain:
+            if any(mark in cell for mark in (self.separator, "\n", "\r")):
+                what = f"no column can hold {cell!r}, because none is quoted"
+                raise InputError(what, hint="leave out --escape none, or write JSON lines")
+            return cell
         has_quotes = cell.lstrip(" ").startswith('"') if self.format == "tsv" else '"' in cell
         if self.is_quoted or has_quotes or self.separator in cell or "\n" in cell or "\r" in cell:
             return '"' + cell.replace('"', '""') + '"'

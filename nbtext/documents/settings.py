@@ -16,7 +16,9 @@ DEFAULT_LABEL = "label"
 # as they are typed
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
+DOUBLED = "doubled"
 BACKSLASH = "backslash"
+PLAIN = "none"
 DEFAULT_ENCODING = "utf-8"
 
 
@@ -112,11 +114,12 @@ class InputSettings(Settings):
         metavar="CHARACTER",
     )
     escape: str = setting(
-        "doubled",
-        "How a table has a quote within a quoted column. With `backslash`, as Spark and MySQL write it, a "
+        DOUBLED,
+        "How a table has a quote within a quoted column. With `none`, no column is quoted: each quote is a plain "
+        "character. With `backslash`, as Spark and MySQL write it, a "
         "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
         "a line end, a tab and a return, and a column \\N is missing.",
-        choices=("doubled", BACKSLASH),
+        choices=(DOUBLED, BACKSLASH, PLAIN),
         metavar="NAME",
     )
     encoding: str | None = setting(
@@ -216,7 +219,6 @@ class InputSettings(Settings):
     is_holdout: bool = False  # only the documents that `holdout` leaves out
     # a file of a directory that is not text is a document that cannot be read
     keeps_skipped: bool = False
-    is_quoted: bool = True  # a quote at the beginning of a cell of TSV may quote it
     # columns or keys besides the text, whose names tell a header
     other_fields: tuple[str, ...] = ()
     reads_fields: bool = False  # batches have the values of all columns or keys, and need no text
@@ -237,7 +239,7 @@ class InputSettings(Settings):
         """The given options that only a table of text has, as they are typed."""
         header = {None: "", True: "--header", False: "--no-header"}[self.header]
         delimiter = "--delimiter" if self.delimiter is not None else ""
-        escape = "--escape" if self.escape == BACKSLASH else ""
+        escape = "--escape" if self.escape != DOUBLED else ""
         return list(filter(None, (header, delimiter, escape)))
 
     @property

@@ -208,6 +208,8 @@ class Source:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
         changes: list[Callable[[Batch], Batch]] = []
+        if not (self.settings.keeps_rows or self.settings.corrects_rows):
+            changes.append(lambda batch: batch.drop_headers(self.settings))
         if label is not None:
             changes.append(lambda batch: batch.set_label(label))
         if self.settings.reads_fields:

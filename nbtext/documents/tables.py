@@ -5,16 +5,16 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterator, Sequence, Set
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
+from nbtext.documents.batch import HEADER_AGAIN, LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import check_width, count_byte, decode_lines
+from nbtext.documents.decoding import BOM, check_width, count_byte, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
@@ -22,8 +22,8 @@ from nbtext.documents.fields import (
     format_names,
     is_number,
 )
-from nbtext.documents.settings import BACKSLASH, SEPARATORS, InputSettings
-from nbtext.documents.streams import ByteStream, origin_of, warn
+from nbtext.documents.settings import BACKSLASH, PLAIN, SEPARATORS, InputSettings
+from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import frozen
 
@@ -33,12 +33,16 @@ if TYPE_CHECKING:
 SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
 # of a row; each takes about 60 bytes, and text in quotes may have as many commas
 MAX_COLUMNS = 2_000_000
-QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them"
+PLAIN_HINT = "give --escape none if quotes are plain characters"
+QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them, or none if they are plain characters"
+ORDER_HINT = "give each file as a SOURCE of its own, so that it is read by its own header"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
 GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
-MAX_OPEN = 1 << 23  # bytes of a block, of which a row has the first line
+MAX_KEPT = 1 << 20  # lines that can be read again, and lines of a cell
+MORE_HEADER = "further rows of the header, as survey tools write them"
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
+MIN_NAME = 5  # characters; shorter ones may be a missing value, such as null
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
 USUAL_NAMES = {
@@ -61,6 +65,10 @@ _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
 _escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
 # a quote that another one precedes, but a backslash does not
 _doubled = re.compile(r'(\\.)|"(")', re.DOTALL)
+# of the second or third row of a header that survey tools write
+_of_survey = re.compile(r'\{"ImportId":.*\}|Open-Ended Response')
+_digit = re.compile(r"\d")
+_number = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
@@ -91,6 +99,84 @@ class RowGroup(NamedTuple):
     kept: list[Row]
     is_last: bool
 
+    def drop(self, rows: Set[int]) -> RowGroup:
+        """Return the group without these rows."""
+        places = [row for row in range(len(self.cells)) if row not in rows]
+        new = {row: place for place, row in enumerate(places)}
+        return self._replace(
+            cells=[self.cells[row] for row in places],
+            spans=[self.spans[row] for row in places],
+            problems={new[row]: each for row, each in self.problems.items() if row in new},
+            repaired={new[row]: each for row, each in self.repaired.items() if row in new},
+            kept=[self.kept[row] for row in places] if self.kept else [],
+        )
+
+
+@frozen
+class Dialect:
+    """How the rows of a table are written.
+
+    Attributes
+    ----------
+    separator : str
+    limit : int
+        The maximum number of characters of a row of several lines.
+    is_csv : bool
+        Whether `csv.reader` reads the rows, else TsvReader.
+    is_spaced : bool
+        Whether blanks may precede the quote that opens a cell of CSV.
+    is_escaped : bool
+        Whether a backslash makes an ordinary character of the next one.
+    is_quoted : bool
+        Whether cells may be quoted.
+    """
+
+    separator: str
+    limit: int
+    is_csv: bool = False
+    is_spaced: bool = False
+    is_escaped: bool = False
+    is_quoted: bool = True
+
+    def open(self, lines: Iterator[str]) -> Any:
+        """Return a reader of rows, with `line_num`, the number of lines that were read."""
+        return self._open_csv(lines, strict=True) if self.is_csv else self.open_tsv(lines)
+
+    def open_tsv(self, lines: Iterator[str]) -> TsvReader:
+        """Return a reader of rows in which quotes may be ordinary characters."""
+        return TsvReader(
+            lines,
+            self.limit,
+            self.separator,
+            is_escaped=self.is_escaped,
+            is_quoted=self.is_quoted,
+        )
+
+    def split_lax(self, line: str) -> list[str]:
+        """Return the cells of a line of CSV with text after a closing quote; [] if it has too long
+        a cell.
+        """
+        try:
+            return next(self._open_csv([line], strict=False), [])
+        except csv.Error:
+            return []
+
+    def _open_csv(self, lines: Iterable[str], *, strict: bool) -> Any:
+        return csv.reader(
+            lines, delimiter=self.separator, skipinitialspace=self.is_spaced, strict=strict
+        )
+
+    def are_like_rows(self, lines: Sequence[str], width: int) -> bool:
+        """Return whether more than half of some lines are like rows of several cells, none of
+        which is blank or, as after a comma of a sentence, begins with a blank.
+        """
+        n_alike = 0
+        for line in lines if width > 1 else ():
+            if line.count(self.separator) == width - 1:
+                cells = line.split(self.separator)
+                n_alike += all(cell.strip(' "\r\n') and cell[0] != " " for cell in cells)
+        return 2 * n_alike > len(lines)
+
 
 class LineFeed:
     """The decoded lines of a file, with their line ends, for a reader of rows.
@@ -101,44 +187,61 @@ class LineFeed:
     size : int
         The bytes of the blocks that were read since it was set to 0, which is done when a row
         ends: if it is not 0 when the next block is read, a row is open.
-    is_ended : bool
     oddities : dict of int to InputError or int
         By the number of a line: the error for which an empty line stands, or its repairs.
     keeps_lines : bool
     first_kept : int
-        The number of the first line that `take` has.
+        The number of the first line that `take` has: of a row that may be read again, or written.
 
     Parameters
     ----------
-    separator : str
-        That of the columns.
-    is_csv : bool
-        Whether a quote may stay open up to the limit of a document, and a backslash before a quote
-        is told.
+    path : str
+    dialect : Dialect
     """
 
-    def __init__(
-        self, stream: ByteStream, options: ReadOptions, separator: str, *, is_csv: bool
-    ) -> None:
+    def __init__(self, stream: ByteStream, options: ReadOptions, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.size = 0
-        self.is_ended = False
         self.oddities: dict[int, InputError | int] = {}
         self.keeps_lines = options.settings.keeps_rows
         self.first_kept = 1
         self._kept: list[str] = []
-        self._path = stream.path
+        self.path = stream.path
         self._encoding = options.encoding
-        self._limit = options.settings.max_document_bytes
-        self._separator = separator
-        self._is_csv = is_csv
-        self._is_told = not is_csv
-        blocks = read_line_blocks(read_raw_blocks(stream), self._limit)
-        self.lines = chain(chain.from_iterable(map(self._decode, blocks)), self._end())
+        self._told = set[str]()
+        self._blocks = map(self._decode, read_line_blocks(read_raw_blocks(stream), dialect.limit))
+        self.lines = self.read_from(1)
+
+    def read_from(self, line: int) -> Iterator[str]:
+        """Return the lines from this number on, which is kept or the next one; another iterator
+        over the lines must not be used after that.
+        """
+        stop = self.first_kept + len(self._kept)
+        again = (self._kept[number - self.first_kept] for number in range(line, stop))
+        return chain(again, chain.from_iterable(self._blocks), self._end())
+
+    def lines_of(self, first: int, last: int) -> list[str]:
+        """Return the lines with these numbers; [] if they are not kept."""
+        start = first - self.first_kept
+        return self._kept[start : last + 1 - self.first_kept] if start >= 0 else []
 
     def take(self, first: int, last: int | None = None) -> str:
         """Return the kept lines with these numbers; None: all further ones."""
         stop = None if last is None else last + 1 - self.first_kept
         return "".join(self._kept[first - self.first_kept : stop])
+
+    def tell(self, line: int, what: str, hint: str) -> None:
+        """Say what a line seems to be, once for a file."""
+        if what not in self._told:
+            self._told.add(what)
+            warn(f"{name_source(self.path)}:{line}", f"{what}; {hint}")
+
+    def tell_of_rows(self, first: int, last: int, width: int) -> bool:
+        """Say so, and return True, if the lines of a row look like rows of this width."""
+        are_rows = self.dialect.are_like_rows(self.lines_of(first, last), width)
+        if are_rows:
+            self.tell(first, "a quoted column has lines that look like rows", PLAIN_HINT)
+        return are_rows
 
     def forget(self, last: int) -> None:
         """Drop the lines up to a number."""
@@ -148,36 +251,38 @@ class LineFeed:
     def _decode(self, block: LineBlock) -> list[str]:
         if self.size:
             self._check_open(self.size + block.data.find(b"\n"))
+        if len(self._kept) > MAX_KEPT and not self.keeps_lines:
+            self.forget(block.first_line - 1)
         if block.is_too_long:
-            self.oddities[block.first_line] = too_long(self._limit)
+            self.oddities[block.first_line] = too_long(self.dialect.limit)
             lines = ["\n"]
         else:
             lines = self._decode_lines(block.data, block.first_line)
         self.size += max(1, len(block.data))
-        if self.keeps_lines:
-            self._kept += lines
+        self._kept += lines
         return lines
 
     def _decode_lines(self, data: bytes, first_line: int) -> list[str]:
         decoded = decode_lines(data, self._encoding)
         texts = decoded.texts
         if self.keeps_lines and decoded.repaired:
-            texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
+            lines = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
+            texts = [line.removeprefix(BOM) for line in lines]
         self.oddities |= {first_line + line: odd for line, odd in decoded.repaired.items()}
-        may_be_wide = count_byte(data, self._separator.encode()[0]) > MAX_COLUMNS
+        separator = self.dialect.separator
+        may_be_wide = count_byte(data, separator.encode()[0]) > MAX_COLUMNS
         for line, text in enumerate(texts) if may_be_wide or len(data) > LARGE_BYTES else ():
             try:
                 check_width(text)
-                check_columns(text, self._separator)
+                check_columns(text, separator)
             except InputError as problem:
                 self.oddities[first_line + line] = problem
                 texts[line] = ""
-        if not self._is_told and b'\\"' in data:
-            mark = re.escape(self._separator.encode())
+        if self.dialect.is_csv and b'\\"' in data:
+            mark = re.escape(separator.encode())
             if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
                 line = first_line + data.count(b"\n", 0, found.start())
-                warn(self._path, f"a backslash precedes a quote in line {line}; {ESCAPE_HINT}")
-                self._is_told = True
+                self.tell(line, "a backslash precedes a quote", ESCAPE_HINT)
         last = texts.pop()
         lines = [text + "\n" for text in texts]
         lines.append(last + "\n" if data.endswith(b"\n") else last)
@@ -185,27 +290,24 @@ class LineFeed:
 
     def _end(self) -> Iterator[str]:
         self._check_open(self.size)
-        self.is_ended = self._is_csv
-        self.size += 1  # so that it is asked
         yield from ()
 
     def _check_open(self, size: int) -> None:
-        if self._is_csv and size > self._limit:
-            what = f"the row that begins here does not end within {self._limit:,} characters"
+        limit = self.dialect.limit
+        if self.dialect.is_csv and size > limit:
+            what = f"the row that begins here does not end within {limit:,} characters"
             raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
 
 
-def read_rows(feed: LineFeed, reader: Any, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
+def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
     """Yield the first row that is not blank, then some at a time; the last group may be empty.
 
     Parameters
     ----------
-    reader : iterator of list of str
-        The cells of the rows, with the number of lines that were read: `csv.reader` or TsvReader.
     origin : str
         What precedes the number of a line in an error.
     n_skipped : int
-        The number of lines before the first one of the reader.
+        The number of lines before the first one that is read.
 
     Raises
     ------
@@ -215,8 +317,12 @@ def read_rows(feed: LineFeed, reader: Any, *, origin: str, n_skipped: int) -> It
     cells: list[list[str]] = []
     spans: list[tuple[int, int]] = []
     problems: dict[int, InputError] = {}
-    last = size = 0
+    last = size = width = 0
     is_first = True
+    # whether rows within a cell were not told yet
+    is_searched = feed.dialect.is_quoted and not feed.dialect.is_escaped
+    before = n_skipped  # the number of lines before the first one of the reader
+    reader = feed.dialect.open(feed.lines)
 
     def end_group(*, is_last: bool = False) -> RowGroup:
         nonlocal cells, spans, problems, size
@@ -230,46 +336,105 @@ def read_rows(feed: LineFeed, reader: Any, *, origin: str, n_skipped: int) -> It
                 problems.setdefault(row, odd)
             else:
                 group.repaired[row] = group.repaired.get(row, 0) + odd
-        if kept:
-            feed.forget(ends[-1])
+        if kept or not feed.keeps_lines:
+            feed.forget(ends[-1] if kept else last)
         cells = []
         spans = []
         problems = {}
         size = 0
         return group
 
+    def end_block() -> RowGroup | None:
+        """Count the bytes that were read when a row ends; return the group before them."""
+        nonlocal size, width, is_first
+        group = None
+        is_large = len(cells) > HEADER_ROWS or size > GROUP_BYTES
+        if cells and (is_first or (size and is_large)):
+            width = width or len(cells[0])
+            group = end_group()
+            is_first = False
+        size += feed.size
+        feed.size = 0
+        return group
+
     while True:
-        problem = None
         try:
             for columns in reader:
                 first = last + 1
-                last = reader.line_num + n_skipped
+                last = reader.line_num + before
                 if columns or last in feed.oddities:
                     cells.append(columns)
                     spans.append((first, last))
-                if feed.size or is_first:
-                    if feed.is_ended:
-                        what = "a quote that is opened in this row is never closed"
-                        problems[len(cells) - 1] = InputError(what, hint=QUOTE_HINT)
-                    is_large = len(cells) > HEADER_ROWS or size > GROUP_BYTES
-                    if cells and (is_first or (size and is_large)):
-                        yield end_group()
-                        is_first = False
-                    size += feed.size
-                    feed.size = 0
+                if last > first and is_searched:
+                    is_searched = not feed.tell_of_rows(first, last, len(columns))
+                if (feed.size or is_first) and (group := end_block()):
+                    yield group
             break
         except csv.Error as error:
-            problem = InputError(f"broken CSV: {error}")
-            if "new-line character" in str(error):
-                hint = "put quotes around the value, or convert the line ends to one kind"
-                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
+            reason = str(error)
         except InputError as error:
             raise error.locate(f"{origin}{last + 1}") from None
-        problems[len(cells)] = problem
-        cells.append([])
-        spans.append((last + 1, reader.line_num + n_skipped))
-        last = reader.line_num + n_skipped
+        first = last + 1
+        columns, last, problem = _read_again(feed, first, reader.line_num + before, width, reason)
+        reader = feed.dialect.open(feed.read_from(last + 1))
+        before = last
+        if problem is not None:
+            problems[len(cells)] = problem
+        cells.append(columns)
+        spans.append((first, last))
+        if group := end_block():
+            yield group
     yield end_group(is_last=True)
+
+
+def _read_again(
+    feed: LineFeed, first: int, last: int, width: int, reason: str
+) -> tuple[list[str], int, InputError | None]:
+    """Return the cells of a row that `csv.reader` cannot read, the number of its last line, and
+    its error if it can be read in no way.
+
+    A quoted cell may be longer than `csv.reader` allows. If text follows a closing quote, or a
+    quote is never closed, the opening one is a plain character if what it encloses looks like
+    rows, or ends in the same line.
+
+    last    the number of the last line that was read
+    width   the number of cells of the first row; 0: this is the first row
+    reason  what `csv.reader` says
+    """
+    hint = QUOTE_HINT
+    what = f"text follows the quote that closes a column in line {last}"
+    is_open = "unexpected end" in reason
+    has_return = "new-line character" in reason
+    if is_open:
+        what = "a quote that is opened in this row is never closed"
+    if has_return:
+        what = "broken CSV: a carriage return outside of quotes"
+        hint = "put quotes around the value, or convert the line ends to one kind"
+    problem = InputError(what, hint=hint)
+    lines = feed.lines_of(first, last)
+    if has_return or not lines:
+        return [], last, problem
+    dialect = feed.dialect
+    reader = dialect.open_tsv(feed.read_from(first))
+    try:
+        cells = next(reader)
+    except InputError as error:
+        raise error.locate(f"{origin_of(feed.path)}{first}") from None
+    end = first - 1 + reader.line_num
+    if not any(cell.lstrip(" ").startswith('"') for cell in cells):  # it has valid quotes
+        return cells, end, None
+    if dialect.are_like_rows(lines[1:] if is_open else lines[:-1], width):
+        what = (
+            "a quote is opened, and the lines after it look like rows, so it is a plain character"
+        )
+        feed.tell(first, what, QUOTE_HINT)
+        return cells, end, None
+    if is_open or last > first:
+        begins_row = len(dialect.split_lax(lines[-1])) == width
+        return [], last - (begins_row and not is_open), problem
+    feed.tell(first, "text follows the quote that closes a column", QUOTE_HINT)
+    lax = dialect.split_lax(lines[0])
+    return (lax, last, None) if len(lax) == width else (cells, end, None)
 
 
 def _keep_rows(feed: LineFeed, cells: list[list[str]], spans: list[tuple[int, int]]) -> list[Row]:
@@ -483,6 +648,10 @@ class Table:
     settings : InputSettings
     separator : str
         A phrase for messages.
+    header : list of str, optional
+        The cells of the header without blanks around them; None if there is none.
+    header_end : int
+        The number of the last line of the header, if it has several rows.
     """
 
     names: Sequence[str]
@@ -490,6 +659,8 @@ class Table:
     origin: str
     settings: InputSettings
     separator: str
+    header: list[str] | None
+    header_end: int
 
     def parse(self, group: RowGroup, rows: TableRows | None) -> Batch:
         """Return rows as documents; a row that is broken, too short or too long is a problem of
@@ -499,6 +670,10 @@ class Table:
         raises  InputError: the rows are kept, and no columns can be added to one that is broken or
                 too long
         """
+        headers = self._find_headers(group)
+        if headers:
+            group = group.drop(headers.keys())
+            rows = rows and replace(rows, rows=group.kept)
         cells = group.cells
         if rows is not None:
             cells = list(cells)
@@ -524,7 +699,30 @@ class Table:
         for n_sequences in group.repaired.values():
             batch.count_repairs(n_sequences)
         batch.rows = rows
+        for reason in headers.values():
+            batch.note(reason)
         return batch
+
+    def _find_headers(self, group: RowGroup) -> dict[int, str]:
+        """Return the rows that are left out, because they are of the header, with the reason; a
+        header with another order of the columns is a problem.
+        """
+        found = {}
+        header = self.header or []
+        longest = max(map(len, header), default=-1)
+        short = [row for row, cells in enumerate(group.cells) if len("".join(cells[:1])) <= longest]
+        for row in short:
+            cells = [cell.strip() for cell in group.cells[row]]
+            if cells == header:
+                found[row] = HEADER_AGAIN
+            elif len(header) > 1 and sorted(cells) == sorted(header):
+                what = "the row is a header with another order of the columns"
+                group.problems[row] = InputError(what, hint=ORDER_HINT)
+        for row, (_, last) in enumerate(group.spans):
+            if last > self.header_end:
+                break
+            found[row] = MORE_HEADER
+        return found
 
     def _check(
         self, cells: list[list[str]], problems: dict[int, InputError]
@@ -541,6 +739,8 @@ class Table:
             elif any(columns[width:]):
                 n_wanted = width
                 hint = f"put quotes around a column that holds a {self.separator}"
+                if self.header is not None and len(columns) == width + 1:
+                    hint += ", or give the first column a name in the header, if it has row names"
             if n_wanted:
                 wanted = number_of(n_wanted, f"{self.separator}-separated column")
                 what = f"expected {wanted}, found {len(columns)}"
@@ -568,8 +768,6 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     settings = options.settings
     encoding = options.encoding
     origin = origin_of(stream.path)
-    is_tsv = is_tsv and settings.delimiter in (None, "\t")
-    is_escaped = settings.escape == BACKSLASH
     head = stream.head()
     if b"\r" in head and b"\n" not in head:
         what = "its lines end with a carriage return alone"
@@ -578,30 +776,31 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         )
     lines = head.decode("utf-8", "replace").split("\n", 2)
     n_skipped = 0
-    if is_tsv:
-        separator = "\t"
-    elif found := _separator_line.fullmatch(lines[0]):  # `sep=;`, which spreadsheets write
-        separator = settings.delimiter or found[1]
+    separator = settings.delimiter
+    if not is_tsv and (found := _separator_line.fullmatch(lines[0])):  # `sep=;`, of spreadsheets
+        separator = separator or found[1]
         n_skipped = 1
-    else:
-        separator = settings.delimiter or separator_of(lines[0], *_wanted_columns(settings))
-    is_csv = not (is_tsv or is_escaped)
-    limit = settings.max_document_bytes
-    feed = LineFeed(stream, options, separator, is_csv=is_csv)
+    elif separator is None:
+        wanted = _wanted_columns(settings)
+        separator = "\t" if is_tsv else separator_of(lines[0], *wanted)
+    is_tsv = separator == "\t"
+    is_escaped = settings.escape == BACKSLASH
+    is_plain = settings.escape == PLAIN
+    # a column of a line that begins with blanks and a quote, and ends with a quote
+    mark = re.escape(separator).encode()
+    spaced = mark + rb' +"(?!")(?:[^"\r\n]|"")*" *(?:\r?\n|' + mark + rb")"
+    dialect = Dialect(
+        separator,
+        settings.max_document_bytes,
+        is_csv=not (is_tsv or is_escaped or is_plain),
+        is_spaced=f"{separator} " in lines[n_skipped] or re.search(spaced, head) is not None,
+        is_escaped=is_escaped,
+        is_quoted=not is_plain,
+    )
+    feed = LineFeed(stream, options, dialect)
     for _ in islice(feed.lines, n_skipped):
         pass
-    reader: Any = TsvReader(
-        feed.lines, limit, separator, is_escaped=is_escaped, is_quoted=settings.is_quoted
-    )
-    if is_csv:
-        # a setting of the process; Python's default is 128 KiB
-        csv.field_size_limit(max(csv.field_size_limit(), limit + MAX_OPEN))
-        # a column of a line that begins with blanks and a quote, and ends with a quote
-        mark = re.escape(separator).encode()
-        spaced = mark + rb' +"(?!")(?:[^"\r\n]|"")*" *(?:\r?\n|' + mark + rb")"
-        is_spaced = f"{separator} " in lines[n_skipped] or re.search(spaced, head) is not None
-        reader = csv.reader(feed.lines, delimiter=separator, skipinitialspace=is_spaced)
-    groups = read_rows(feed, reader, origin=origin, n_skipped=n_skipped)
+    groups = read_rows(feed, origin=origin, n_skipped=n_skipped)
     header = next(groups)
     if not header.cells:
         return
@@ -611,14 +810,28 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     (first,) = header.cells
     if settings.keeps_rows:
         first = list(map(encoding.repair, first))
-    names, places, is_header = find_columns(first, settings, place=place)
     second = next(groups)
     following = second.cells[:HEADER_ROWS]
+    names, places, is_header = find_columns(first, following, settings, place=place)
+    n_more = _count_header_rows(following) if is_header else 0
+    if is_header and len(names) > len(first):
+        warn(stream.path, "the header has no name for the first column, which numbers the rows")
+    elif is_header and not n_more and _is_unlike_numbers(following):
+        what = f"the second row ({format_names(following[0])}) may be of the header, because other rows have numbers in its place"
+        warn(stream.path, f"{what}; remove it if it is, as by sed 2d")
     if settings.header is None:
         _warn_of_header(first, following, settings, is_header=is_header, path=stream.path)
     if not is_escaped and any("\\N" in columns for columns in following):
         warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
-    table = Table(names, places, origin, settings, SEPARATOR_NAMES.get(separator, separator))
+    table = Table(
+        names,
+        places,
+        origin,
+        settings,
+        SEPARATOR_NAMES.get(separator, separator),
+        [name.strip() for name in first] if is_header else None,
+        second.spans[n_more - 1][1] if n_more else 0,
+    )
     groups = chain([second] if is_header else [header, second], groups)
     del second, following
     if not settings.keeps_rows:
@@ -643,6 +856,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         names=tuple(names),
         header=header.kept[0].gap + header.kept[0].text if is_header else None,
         is_escaped=is_escaped,
+        is_plain=is_plain,
     )
     quoted = replace(rows, is_quoted=True)
     if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
@@ -655,12 +869,15 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
 
 
 def find_columns(
-    first: list[str], settings: InputSettings, *, place: str
+    first: list[str], following: Sequence[list[str]], settings: InputSettings, *, place: str
 ) -> tuple[Sequence[str], dict[str, int], bool]:
     """Return the names of all columns, the places of the wanted ones, and whether the first is a
     header.
 
-    It is one if the settings say so; by default, if it has the name of a text or label column.
+    It is one if the settings say so; by default, if it has the name of a text or label column. A
+    column before the others that numbers the rows, as R writes it, may have no name in it. Without
+    a header, there are as many columns as in the first row, or in most of the next ones if it has
+    more.
 
     raises  InputError: a wanted column is missing
     """
@@ -669,8 +886,16 @@ def find_columns(
     if is_header is None:
         is_header = not _wanted_columns(settings)[0].isdisjoint(names)
     if is_header:
+        numbers = [row[0] for row in following if len(row) == len(names) + 1]
+        is_distinct = 0 < len(following) == len(set(numbers))
+        if is_distinct and all(map(is_number, numbers)):
+            names.insert(0, "")
         return names, find_fields(names, settings, place, has_numbers=True), True
-    numbers = [str(number) for number in range(1, len(first) + 1)]
+    n_needed = _wanted_columns(settings)[1]
+    widths = Counter(len(row) for row in (first, *following) if len(row) >= n_needed)
+    usual = min(widths, key=lambda width: (-widths[width], width), default=len(first))
+    width = usual if any(first[usual:]) else len(first)
+    numbers = [str(number) for number in range(1, width + 1)]
     places = find_fields(numbers, settings, place, has_numbers=True, first_row=first)
     return numbers, places, False
 
@@ -701,6 +926,26 @@ def _warn_of_header(
         if is_unlike_others or any(name.lower() in usual for name in names):
             what = f"the first row ({format_names(names)}) is read as a document"
             warn(path, f"{what}; give --header if it names the columns, else --no-header")
+
+
+def _count_header_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows after the first one are of the header, by the second or third row of
+    surveys.
+    """
+    marked = [n + 1 for n, row in enumerate(rows[:2]) if any(map(_of_survey.fullmatch, row))]
+    return max(marked, default=0)
+
+
+def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row has no digit, but words in a column of which all other rows have
+    numbers or dates.
+    """
+    if len(rows) <= MIN_ROWS or any(map(_digit.search, rows[0])):
+        return False
+    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
+    return any(
+        len(first) >= MIN_NAME and all(map(_number.fullmatch, others)) for first, *others in columns
+    )
 
 
 def _is_like_names(cells: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import PLAIN, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, peek
 from nbtext.errors import InputError
@@ -410,7 +410,7 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
     suffix = content_suffix(path)
     first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
     if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):
-        return replace(settings, input_format="tsv", header=False, is_quoted=False), True
+        return replace(settings, input_format="tsv", header=False, escape=PLAIN), True
     found = _header.match(first)
     names = fields.names or ((found[1],) if found else ())
     return replace(

@@ -209,11 +209,45 @@ def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) ->
     (folder / "t.csv").write_text(
         'text,label\n"win \\"a prize\\" now",spam\nlunch,ham\n"a ""b\\"" c",ham\n'
     )
-    assert "a backslash precedes a quote in line 2" in nbtext("predict t.csv -m m").ok().err
+    assert "t.csv:2: a backslash precedes a quote" in nbtext("predict t.csv -m m").ok().err
     (folder / "n.tsv").write_text("text\tlabel\nwin\t\\N\nlunch\tham\n")
     assert "a column is \\N; if backslashes are escapes" in nbtext("predict n.tsv -m m").ok().err
     (folder / "ok.csv").write_text('text,label\n"a ""b\\"" c",ham\n"C:\\",spam\n')
     assert nbtext("predict ok.csv -m m").ok().err == ""
+
+
+def test_tables_that_were_joined(nbtext: Any, folder: Path) -> None:
+    """`cat *.csv` repeats the header, which is no document, is counted, and gets no columns."""
+    (folder / "all.csv").write_text("text,label\n" + ROWS + "\n\ufefftext,label\n" + ROWS)
+    ran = nbtext("train all.csv -o n").ok()
+    assert "skipped 1: rows that repeat the header" in ran.err
+    assert labels_of(nbtext, "n") == ["ham", "spam"]
+    ran = nbtext("predict all.csv -m m --add-columns --column-prefix p_").ok()
+    assert [row[:2] for row in ran.rows[1:]] == [line.split(",") for line in ROWS.splitlines()] * 2
+
+
+def test_a_tab_that_is_typed_is_that_of_a_tsv_file(nbtext: Any, folder: Path) -> None:
+    """Quotes that do not balance are plain characters in both, and with --escape none in CSV."""
+    rows = 'text\tlabel\n"Are you home?\tham\nlunch, noon\tham\nfree "today" only\tspam\n'
+    for name in ("q.tsv", "q.csv", "q.txt"):
+        (folder / name).write_text(rows)
+    (folder / "c.csv").write_text(rows.replace(", ", " ").replace("\t", ","))
+    plain = nbtext("predict q.tsv -m m").ok()
+    assert plain.out.count("\n") == 3 and plain.err == ""
+    for source in (
+        "q.csv",
+        "q.csv --delimiter tab",
+        "q.txt --delimiter tab",
+        "c.csv --escape none",
+    ):
+        ran = nbtext(f"predict {source} -m m").ok()
+        assert [row[1:] for row in ran.rows] == [row[1:] for row in plain.rows]
+        assert ran.err == ""
+    added = nbtext("predict c.csv -m m --escape none --add-columns --column-prefix p_").ok()
+    assert added.out.splitlines()[1].startswith('"Are you home?,ham,ham,')
+    decisions = [{"id": "c.csv:2", "decision": "relabel", "label": "a,b"}]
+    write_rows(folder / "d.jsonl", decisions)
+    nbtext("review c.csv --apply d.jsonl --escape none -o u.csv").refused(1, "c.csv:2", "quoted")
 
 
 def test_labels_are_corrected_in_the_manner_of_the_file(nbtext: Any, folder: Path) -> None:

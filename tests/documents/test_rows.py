@@ -94,6 +94,7 @@ layouts = st.builds(
 
 @given(rows=tables, layout=layouts)
 @settings(max_examples=300, deadline=None)
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: Layout) -> None:
     """The file is what the csv module writes in the same style: the cells of the source and two
     more.
@@ -384,6 +385,7 @@ def quoted(label: str, separator: str, is_needed: bool = False) -> str:
     return label
 
 
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 def test_only_a_row_whose_label_changes_is_written_anew(tmp_path: Path) -> None:
     """Quotes, blanks and line ends of all other rows stay."""
     path = tmp_path / "t.csv"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nbtext.documents.batch import join_batches
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.formats import FORMATS
@@ -49,6 +51,7 @@ def test_what_csv_writes_is_read_back(
     assert found == [(label.strip() or None, text) for label, text in rows]
 
 
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(cells, cells), max_size=6),
@@ -259,6 +262,175 @@ def test_a_row_that_does_not_fit_is_a_problem(
     (tmp_path / "x.csv").write_bytes(content.encode())
     (said,) = problems(tmp_path / "x.csv")
     assert said.startswith(f"{tmp_path}/x.csv{says}")
+
+
+HEAD = "text,label\n"
+ROW = "win now,spam\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows", "says"),
+    [
+        (  # the quote of a text without quotes around columns
+            "x.csv",
+            f'{HEAD}"Are you home? I am late,ham\n{ROW}free "today" only,spam\n',
+            [('"Are you home? I am late', "ham"), ("win now", "spam"), ('free "today" only', "spam")],
+            "x.csv:2: a quote is opened, and the lines after it look like rows, so it is a plain",
+        ),
+        (
+            "x.csv",
+            f'{HEAD}"open,ham\n{ROW}{ROW}',
+            [('"open', "ham"), ("win now", "spam"), ("win now", "spam")],
+            "x.csv:2: a quote is opened, and the lines after it look like rows",
+        ),
+        (
+            "x.csv",
+            f'{HEAD}"a ""b"" c",ham\n"open,ham\n"well, yes",spam\n',
+            [('a "b" c', "ham"), ('"open', "ham"), ("well, yes", "spam")],
+            "x.csv:3: a quote is opened",
+        ),
+        (
+            "x.csv",
+            f'{HEAD}{ROW}"Well, he said "hi" to me",ham\n{ROW}',
+            [("win now", "spam"), ('Well, he said hi" to me"', "ham"), ("win now", "spam")],
+            "x.csv:3: text follows the quote that closes a column; double the quotes",
+        ),
+        ("x.csv", f'{HEAD}"a" ,ham\n"two\nlines" ,x\n', [("a", "ham"), ("two\nlines", "x")], ""),
+        (  # it closes before a comma, so that only the lines tell
+            "x.csv",
+            f'{HEAD}"open,ham\n{ROW}the end",ham\n{ROW}',
+            [("open,ham\nwin now,spam\nthe end", "ham"), ("win now", "spam")],
+            "x.csv:2: a quoted column has lines that look like rows; give --escape none",
+        ),
+        (
+            "x.tsv",
+            'text\tlabel\n"open\tham\nwin\tspam\nend"\tham\n',
+            [("open\tham\nwin\tspam\nend", "ham")],
+            "x.tsv:2: a quoted column has lines that look like rows",
+        ),
+        ("x.csv", f'{HEAD}"Dear all,\nI am, as ever,\nyours",x\n', [("Dear all,\nI am, as ever,\nyours", "x")], ""),
+        (  # tables that were joined, with byte order marks and blank lines
+            "x.csv",
+            f"\ufeff{HEAD}a b,ham\n\n\ufeff{HEAD}\ufeffc,spam\n\"text\", label\nd,ham\n",
+            [("a b", "ham"), ("c", "spam"), ("d", "ham")],
+            "skipped 2: rows that repeat the header",
+        ),
+        (
+            "x.tsv",
+            "label\ttext\nham\ta\nlabel\ttext\nham\tb\n",
+            [("a", "ham"), ("b", "ham")],
+            "skipped 1: rows that repeat the header",
+        ),
+        (
+            "x.jsonl",
+            '{"text": "a", "label": "x"}\n{"text": "text", "label": "label"}\n\ufeff{"text": "b", "label": "y"}\n',
+            [("a", "x"), ("b", "y")],
+            "skipped 1: rows that repeat the header",
+        ),
+        (
+            "x.json",
+            '[{"text": "a", "label": "x"}, {"text": "text", "label": "label"}]',
+            [("a", "x")],
+            "skipped 1: rows that repeat the header",
+        ),
+        ("x.txt", "__label__x a\n\ufeff__label__y b\n", [("a", "x"), ("b", "y")], ""),
+        (  # R
+            "x.csv",
+            '"text","label"\n"1","a, b","ham"\n"7","c","spam"\n',
+            [("a, b", "ham"), ("c", "spam")],
+            "x.csv: the header has no name for the first column, which numbers the rows",
+        ),
+        (  # Qualtrics
+            "x.csv",
+            'Id,text,label\nResponse,"How\nwas it?",Rating\n"{""ImportId"":""_r""}","{""ImportId"":""Q1""}",""\nR_1,good,5\n',
+            [("good", "5")],
+            "skipped 2: further rows of the header",
+        ),
+        (
+            "x.csv",
+            "Id,text,label\n,Open-Ended Response,Response\n1,good,5\n",
+            [("good", "5")],
+            "skipped 1: further rows of the header",
+        ),
+        (
+            "x.csv",
+            "Id,text,label\nResponse Id,Remarks,Rating\n1,a,5\n2,b,4\n3,c,4\n",
+            [("Remarks", "Rating"), ("a", "5"), ("b", "4"), ("c", "4")],
+            "x.csv: the second row (Response Id, Remarks, Rating) may be of the header",
+        ),
+        ("x.csv", "text,label,n\na,x,null\nb,x,1\nc,x,2\nd,x,3\n", [(each, "x") for each in "abcd"], ""),
+    ],
+)  # fmt: skip
+def test_no_row_is_lost_or_merged_silently(
+    opened: Any, tmp_path: Path, name: str, content: str, rows: list[Any], says: str
+) -> None:
+    """Quotes that do not balance, and headers in several rows, are read as they are meant, or a
+    message names the line.
+    """
+    (tmp_path / name).write_bytes(content.encode())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        source = opened(tmp_path / name)
+        batches = list(source.batches())
+    assert not any(batch.problems for batch in batches)
+    assert [
+        row for each in batches for row in zip(each.columns[0], each.labels, strict=True)
+    ] == rows
+    said = [str(each.message).removeprefix(f"{tmp_path}/") for each in caught]
+    said += [f"skipped {number}: {reason}" for reason, number in source.skipped.items()]
+    assert len(said) == (says != "") and "".join(said).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "expected"),
+    [
+        (
+            f'{HEAD}"Dear all,\nhe said "hi" to me\nbye",ham\n{ROW}',
+            {},
+            ["x.csv:2: text follows the quote that closes a column in line 3; double", None, None],
+        ),
+        (  # the next row is not lost
+            f'{HEAD}"Well, open,ham\n"well, yes",spam\n{ROW}',
+            {},
+            ["x.csv:2: text follows the quote that closes a column in line 3", None, None],
+        ),
+        (
+            f"{HEAD}{ROW}label,text\n",
+            {},
+            [None, "x.csv:3: the row is a header with another order of the columns; give each file"],
+        ),
+        (
+            f"{HEAD}me@x,a,ham\nyou@x,b,ham\n",
+            {},
+            ["x.csv:2: expected 2 comma-separated columns, found 3; put quotes around a column that holds a comma, or give the first column a name", "x.csv:3: expected"],
+        ),
+        (
+            f"hello, world,ham\n{ROW}{ROW}",
+            {"text_field": ("1",), "label_field": "2"},
+            ["x.csv:1: expected 2 comma-separated columns, found 3; put quotes", None, None],
+        ),
+        (f'{HEAD}"a,ham\nb",ham\n"c,ham\n', {"escape": "none"}, [None] * 3),
+    ],
+)  # fmt: skip
+def test_a_row_that_may_be_several_is_a_problem(
+    opened: Any, tmp_path: Path, content: str, settings: dict[str, Any], expected: list[str | None]
+) -> None:
+    """What can be read in no certain way is said with its line, and the other rows are read."""
+    (tmp_path / "x.csv").write_text(content)
+    batch = join_batches(list(opened(tmp_path / "x.csv", **settings).batches()))
+    assert len(batch) == len(expected)
+    for row, says in enumerate(expected):
+        said = str(batch.problems.get(row, "")).removeprefix(f"{tmp_path}/")
+        assert said.startswith(says) if says else not said
+
+
+def test_the_limit_of_a_field_of_the_process_stays(read: Any, tmp_path: Path) -> None:
+    """A program that uses nbtext and csv keeps its own limit, also while a long cell is read."""
+    (tmp_path / "x.csv").write_text(f'text,label\n"{"a" * 300_000}\n""b""",x\nc,y\n')
+    before = csv.field_size_limit()
+    found = read(tmp_path / "x.csv")
+    assert [(len(texts[0]), label) for _, texts, label in found] == [(300_004, "x"), (1, "y")]
+    assert csv.field_size_limit() == before
 
 
 @pytest.mark.parametrize("header", ["text,label", "text, label"])
