@@ -217,7 +217,7 @@ def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) ->
 
 
 def test_tables_that_were_joined(nbtext: Any, folder: Path) -> None:
-    """`cat *.csv` repeats the header, which is no document, is counted, and gets no columns."""
+    """`cat *.csv` repeats the header, which is skipped and counted, and not written."""
     (folder / "all.csv").write_text("text,label\n" + ROWS + "\n\ufefftext,label\n" + ROWS)
     ran = nbtext("train all.csv -o n").ok()
     assert "skipped 1: rows that repeat the header" in ran.err
