@@ -6,6 +6,7 @@ error messages read the properties of a format from its record.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Sequence
@@ -15,11 +16,13 @@ from typing import Any
 
 from nbtext.documents.decompression import SUFFIXES, suffix_compression
 from nbtext.documents.recognition import (
+    BEGINNINGS,
     BROKEN_ZIP,
     HEAD_BYTES,
     MATRIX,
     MODEL,
     find_utf_16,
+    may_begin,
     name_binary,
     recognize,
 )
@@ -224,6 +227,10 @@ FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
 WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("columns"))
 
 
+MAGICS_OF_ALL = (*BEGINNINGS, *(magic for record in _records for magic in record.magic))
+_not_text = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+
+
 def content_suffix(path: str) -> str:
     """Return the suffix of a file name in lower case, without the suffix of a compression."""
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
@@ -243,11 +250,15 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
         raise SettingsError(f"{what}; {path} says {suffix}", where=where, hint=hint)
 
 
-def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:
+def begins_as_mail(
+    start: bytes, min_headers: int = MIN_HEADERS, *, is_all: bool = True
+) -> bool | None:
     """Return whether a text begins with the headers of a mail, at least so many of them with a
-    usual name.
+    usual name; None if that depends on more than its complete lines.
 
     One of them suffices after a line `From …` of an mbox.
+
+    is_all  whether no more can be read
     """
     n_usual = 0
     start = start.lstrip(b"\r\n")
@@ -255,16 +266,29 @@ def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:
     if start.startswith(b"From "):
         del lines[0]
         min_headers = 1
-    for line in lines if len(start) < HEAD_BYTES else lines[:-1]:
+    for line in lines if is_all and len(start) < HEAD_BYTES else lines[:-1]:
         name, colon, _ = line.partition(b":")
         if not line.strip():
-            break
+            return n_usual >= min_headers
         if line[:1] in (b" ", b"\t") and n_usual:
             continue
         if not colon or not re.fullmatch(rb"[!-9;-~]{1,76}", name):
             return False
         n_usual += name.lower() in MAIL_HEADERS
-    return n_usual >= min_headers
+    return n_usual >= min_headers if is_all else None
+
+
+def tells_format(head: bytes) -> bool:
+    """Return whether the first bytes of a stream tell its format, whatever follows them: a line of
+    text that is not blank, and of what may be a mail all headers.
+    """
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    line, newline, _ = start.partition(b"\n")
+    if not newline or may_begin(head, MAGICS_OF_ALL) or _not_text.search(line):
+        return False
+    if any(record.begins(start) for record in _records):
+        return True
+    return begins_as_mail(start, is_all=False) is not None
 
 
 def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None) -> Format:

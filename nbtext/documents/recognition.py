@@ -144,6 +144,11 @@ def recognize(head: bytes) -> Kind | None:
     return ARCHIVE if head[257:265] in TAR_MAGICS else next(known, None)
 
 
+def may_begin(head: bytes, magics: Iterable[bytes]) -> bool:
+    """Return whether some bytes, or further ones after them, begin with one of the magics."""
+    return any(magic.startswith(head[: len(magic)]) for magic in magics)
+
+
 def log_skipped(path: str, reason: str) -> None:
     """Name a file that is skipped, for -v."""
     from logging import getLogger  # imported here because few files are skipped

@@ -33,6 +33,7 @@ from nbtext.documents.formats import (
     content_suffix,
     detect_format,
     is_mail,
+    tells_format,
 )
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
 from nbtext.documents.settings import (
@@ -547,8 +548,15 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
     """
     if settings.input_format is not None:
         return FORMATS[settings.input_format]
-    head = stream.head()
-    text = encoding_of(settings).decode_leniently(head)
+    encoding = encoding_of(settings)
+
+    def is_enough(head: bytes) -> bool:
+        if stream.is_terminal:
+            return b"\n" in head
+        return not encoding.is_wide and tells_format(head)
+
+    head = stream.head(is_enough=is_enough)
+    text = encoding.decode_leniently(head)
     unit = (
         "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
     )
@@ -576,7 +584,7 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
     """
     if settings.input_unit != "row":
         return FORMATS["lines"]
-    first = next(iter(text.removeprefix("\ufeff").splitlines()), "")
+    first = next(filter(str.strip, text.splitlines()), "")
     usual = {*settings.text_field, *settings.label_names, settings.id_field}
     for separator in SEPARATORS if settings.text_field else ():
         found = [name.strip().strip('"') for name in first.split(separator)]

@@ -18,9 +18,17 @@ from contextlib import closing, contextmanager
 from itertools import chain, islice
 from typing import IO, Any
 
-from nbtext.documents.decoding import Encoding, detect_bom, to_utf8
-from nbtext.documents.decompression import HEAD_BYTES, check_compression, unpack_blocks
-from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, MODEL, PICKLE, Kind, recognize
+from nbtext.documents.decoding import BOMS, Encoding, detect_bom, to_utf8
+from nbtext.documents.decompression import HEAD_BYTES, MAGICS, check_compression, unpack_blocks
+from nbtext.documents.recognition import (
+    BROKEN_ZIP,
+    MATRIX,
+    MODEL,
+    PICKLE,
+    Kind,
+    may_begin,
+    recognize,
+)
 from nbtext.errors import AssumptionWarning, InputError, MissingExtra, NbtextError, reason_of
 
 STANDARD_INPUT = "-"
@@ -64,6 +72,8 @@ class ByteStream:
     bom       its byte order mark, which `decode` removes
     size : int, optional
         Size of the file in bytes; None for a pipe or terminal.
+    is_terminal : bool
+        Whether a person types the bytes, and waits for an answer to the first line.
     close : callable
         Closes the file.
     """
@@ -77,6 +87,7 @@ class ByteStream:
         self.size = size
         self.compression: str | None = None
         self.bom = b""
+        self.is_terminal = False
         self._read_raw = read
         self.close = close
         self._ahead = b""
@@ -92,19 +103,23 @@ class ByteStream:
             return raw
         return next(self._raw_blocks, b"")
 
-    def head(self, size: int = HEAD_LIMIT) -> bytes:
-        """Return the start of the stream: its first line at least, or `size` bytes, or all of
-        it.
+    def head(
+        self, size: int = HEAD_LIMIT, is_enough: Callable[[bytes], bool] = lambda _: False
+    ) -> bytes:
+        """Return the start of the stream: `size` bytes, or all of it, or as many as are enough.
+
+        What is judged by it must not depend on how the bytes of a pipe arrive.
         """
-        while len(self._ahead) < size and b"\n" not in self._ahead:
+        while len(self._ahead) < size and not is_enough(self._ahead):
             if not (raw := next(self._raw_blocks, b"")):
                 break
             self._ahead += raw
-        return self._ahead
+        return self._ahead[:size]
 
     def unpack(self) -> ByteStream:
         """Decompress the rest of the stream, if it is compressed."""
-        self.compression = check_compression(self.path, self.head(HEAD_BYTES), where=self.path)
+        head = self.head(HEAD_BYTES, lambda head: not may_begin(head, MAGICS))
+        self.compression = check_compression(self.path, head, where=self.path)
         if self.compression is not None:
             self._raw_blocks = unpack_blocks(self._take_ahead(), self.compression, where=self.path)
         return self
@@ -115,7 +130,7 @@ class ByteStream:
 
         encoding  its encoding, unless it has a byte order mark
         """
-        head = self.head()
+        head = self.head(max(map(len, BOMS)), lambda head: not may_begin(head, BOMS))
         encoding, size = detect_bom(head, encoding)
         self.bom = head[:size]
         self.skip(size)
@@ -224,9 +239,7 @@ def _kind(path: str) -> Kind | None:
 
 
 def peek(path: str, size: int = HEAD_LIMIT) -> bytes:
-    """Return the first bytes of a path, decompressed: its first line at least, or `size` bytes.
-    They are read again.
-    """
+    """Return the first bytes of a path, decompressed. They are read again."""
     stream = open_stream(path)
     found = stream.head(size)
     keep_opened(path, stream)
@@ -327,7 +340,9 @@ def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStr
         return ByteStream(
             path, lambda: os.read(handle, RAW_BYTES), size=status.st_size, close=close
         )
-    return ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
+    stream = ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
+    stream.is_terminal = os.isatty(handle)
+    return stream
 
 
 def _read_ready(handle: int) -> bytes:

@@ -317,7 +317,8 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
     cells: list[list[str]] = []
     spans: list[tuple[int, int]] = []
     problems: dict[int, InputError] = {}
-    last = size = width = 0
+    size = width = 0
+    last = n_skipped
     is_first = True
     # whether rows within a cell were not told yet
     is_searched = feed.dialect.is_quoted and not feed.dialect.is_escaped
@@ -774,12 +775,14 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         raise InputError(
             what, where=stream.path, hint="convert the line ends, such as by tr '\\r' '\\n'"
         )
-    lines = head.decode("utf-8", "replace").split("\n", 2)
-    n_skipped = 0
+    text = head.lstrip(b"\r\n")
+    lines = text.decode("utf-8", "replace").split("\n", 2)
+    n_skipped = head.count(b"\n", 0, len(head) - len(text))
     separator = settings.delimiter
     if not is_tsv and (found := _separator_line.fullmatch(lines[0])):  # `sep=;`, of spreadsheets
         separator = separator or found[1]
-        n_skipped = 1
+        n_skipped += 1
+        del lines[0]
     elif separator is None:
         wanted = _wanted_columns(settings)
         separator = "\t" if is_tsv else separator_of(lines[0], *wanted)
@@ -793,7 +796,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         separator,
         settings.max_document_bytes,
         is_csv=not (is_tsv or is_escaped or is_plain),
-        is_spaced=f"{separator} " in lines[n_skipped] or re.search(spaced, head) is not None,
+        is_spaced=f"{separator} " in lines[0] or re.search(spaced, head) is not None,
         is_escaped=is_escaped,
         is_quoted=not is_plain,
     )
@@ -849,7 +852,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         encoding,
         [],
         "",
-        newline="\r\n" if lines[n_skipped].endswith("\r") else "\n",
+        newline="\r\n" if lines[0].endswith("\r") else "\n",
         is_start=True,
         bom=stream.bom,
         separator=separator,
