@@ -1,12 +1,9 @@
-"""Measure the accuracy and calibration of nbtext, and compare them with scikit-learn and published
-figures.
+"""Measure the accuracy and calibration of nbtext, and compare them with published figures.
 
-    python tests/benchmarks/accuracy.py [--only WORD...] [--without-baseline]
+    python tests/benchmarks/accuracy.py [--only WORD...]
 
-Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure,
-scikit-learn's best for the same features (sklearn_baseline.py; its smoothing is chosen on the test
-documents, nbtext's never is), what was published, and the threshold. Accuracies are averages over
-the splits of a protocol (protocols.py):
+Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure, what was
+published, and the threshold. Accuracies are averages over the splits of a protocol (protocols.py):
 
     by date, own split   the halves that the corpus comes with
     10 folds             shuffled once; RT-2k by file name
@@ -57,7 +54,6 @@ from protocols import (
     shuffled_folds,
     two_groups,
 )
-from sklearn_baseline import best_accuracy, is_known
 from table import markdown
 
 from nbtext.bayes.scorer import Floats
@@ -126,7 +122,6 @@ class Row:
     what: str
     model: str
     value: float
-    baseline: str = ""
     published: str = ""
     threshold: float | None = None
     is_error: bool = False
@@ -143,7 +138,6 @@ class Row:
             self.what,
             self.model,
             f"{self.value:.4f}",
-            self.baseline,
             self.published,
             threshold,
             result,
@@ -223,15 +217,11 @@ CORPORA: dict[str, Callable[[], Labeled]] = {
 }
 
 
-def case_rows(case: Case, *, with_baseline: bool) -> list[Row]:
+def case_rows(case: Case) -> list[Row]:
     """The accuracy of one case, averaged over its splits."""
     splits = case.protocol.splits()
     value = float(np.mean([accuracy(train(split, case.options), split.test) for split in splits]))
-    baseline = ""
-    if with_baseline and is_known(case.options):
-        best, smoothing = best_accuracy(splits, case.options)
-        baseline = f"{best:.4f} (α = {smoothing:g})"
-    return [Row(case.protocol.name, case.model, value, baseline, case.published, case.threshold)]
+    return [Row(case.protocol.name, case.model, value, case.published, case.threshold)]
 
 
 def search_rows() -> Iterator[Row]:
@@ -247,7 +237,6 @@ def search_rows() -> Iterator[Row]:
             protocol.name,
             f"best: {shown}",
             accuracy(classifier, split.test),
-            "",
             published,
             threshold,
         )
@@ -279,9 +268,7 @@ def correlation_rows() -> list[Row]:
     coefficient = matthews_corrcoef(
         split.test.labels, train(split, WORDS).predict(split.test.texts)
     )
-    return [
-        Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial", coefficient, "", "0.893 A")
-    ]
+    return [Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial", coefficient, "0.893 A")]
 
 
 def calibration_rows() -> Iterator[Row]:
@@ -303,7 +290,7 @@ def calibration_rows() -> Iterator[Row]:
                 np.mean([calibration_error(train(split, options), split.test) for split in splits])
             )
             published = f"{uncalibrated} uncalibrated" if limit is None else ""
-            yield Row(what, f"multinomial ({model})", error, "", published, limit, is_error=True)
+            yield Row(what, f"multinomial ({model})", error, published, limit, is_error=True)
 
 
 def calibration_error(classifier: TextClassifier, test: Labeled) -> float:
@@ -382,7 +369,7 @@ def outlier_rows() -> Iterator[Row]:
         is_own = np.arange(len(own) + len(foreign)) < len(own)
         value = float(roc_auc_score(is_own, np.concatenate((own, foreign))))
         shown = f"multinomial, {len(texts):,} foreign texts"
-        yield Row(f"20 Newsgroups by date: outliers, {name}", shown, value, "", "", 0.999)
+        yield Row(f"20 Newsgroups by date: outliers, {name}", shown, value, "", 0.999)
 
 
 def likelihoods(classifier: TextClassifier, texts: list[str]) -> Floats:
@@ -412,12 +399,12 @@ def cost_rows() -> list[Row]:
     return [Row(what, "multinomial", min(shares), threshold=0.5, is_error=True)]
 
 
-def all_rows(*, with_baseline: bool) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
+def all_rows() -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
     """What can be measured, by name, each measured when it is called."""
     for case in CASES:
         yield (
             f"{case.protocol.name}: {case.model}",
-            partial(case_rows, case, with_baseline=with_baseline),
+            partial(case_rows, case),
         )
     yield "searches: --model best", search_rows
     yield "correlation", correlation_rows
@@ -434,12 +421,9 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="WORD", help="rows whose name holds one of these words"
     )
-    parser.add_argument(
-        "--without-baseline", action="store_true", help="leave scikit-learn's column empty"
-    )
     options = parser.parse_args()
     rows: list[Row] = []
-    for name, measured in all_rows(with_baseline=not options.without_baseline):
+    for name, measured in all_rows():
         if options.only is None or any(word.lower() in name.lower() for word in options.only):
             sys.stderr.write(f"{name}\n")
             rows += measured()
@@ -447,7 +431,6 @@ def main() -> None:
         "corpus, protocol",
         "model",
         "nbtext",
-        "scikit-learn's best",
         "published",
         "threshold",
         "",

@@ -431,28 +431,6 @@ def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None
     assert nbtext(f"predict - -m {model} -q", input=lines).err == ""
 
 
-def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
-    """`nbtext predict … | head -1` shows a line and no complaint."""
-    many = " ".join([f"{letters}/train"] * 20)
-    command = f"{sys.executable} -m nbtext predict {many} -m {model} --to jsonl -j 2 | head -c 20"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
-    assert (len(done.stdout), done.stderr) == (20, b"")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_a_full_disk(nbtext: Any, letters: Path, model: str) -> None:
-    """Where nothing can be written any more, one line says so."""
-    for command in (
-        ["train", str(letters / "train"), "-q"],
-        ["predict", str(letters / "test"), "-m", model],
-    ):
-        result = nbtext(*command, "-o", "/dev/full").refused(1)
-        assert (
-            result.err.splitlines()[-1]
-            == "nbtext: /dev/full: cannot be written: no space left on device; free some space, or write elsewhere"
-        )
-
-
 def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:
     """The same where the shell redirects standard output."""
     command = f"{sys.executable} -m nbtext predict {letters}/test -m {model} > /dev/full"
@@ -513,15 +491,6 @@ def test_messages_that_cannot_be_written(
             (done.returncode, done.stdout, {path.name: path.read_bytes() for path in files})
         )
     assert found[0] == found[1]
-
-
-def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A training that fails leaves the old model as it was, and nothing beside it."""
-    (tmp_path / "m.joblib").write_bytes(b"old")
-    (tmp_path / "broken.jsonl").write_text("{")
-    nbtext("train broken.jsonl -o m.joblib --force").refused(1)
-    assert (tmp_path / "m.joblib").read_bytes() == b"old"
-    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_only_given_limits_are_blamed(nbtext: Any, tmp_path: Path) -> None:
