@@ -113,7 +113,7 @@ def test_what_is_left_works_without_an_application(
     offered = {f"nbtext {name}" for name in gone} | {
         option for name in names for option in OPTIONS.get(name, ())
     }
-    helps = [rest.ok("train", "--help"), rest.ok("evaluate", "--help")]
+    helps = [rest.ok(*words, "--help") for words in ((), ("train",), ("evaluate",))]
     helps += [] if "label" in names else [rest.ok("label", "--help")]
     (tmp_path / "d.csv").write_text("text,label\n" + "red apple,a\nblue sky,b\n" * 30)
     helps += [rest.run("train", "d.csv", "-o", "d.joblib").stderr]
@@ -246,8 +246,8 @@ COMMAND = 'CommandLine("Use elsewhere", "Do it.", "command:x")'
             "x: train has another option --model",
         ),
         (
-            RECORD.format('options={"demo": Added("settings:Loud", "training:train")}'),
-            "x: demo takes no options of applications",
+            RECORD.format('options={"merge": Added("settings:Loud", "training:train")}'),
+            "x: merge takes no options of applications",
         ),
     ],
 )
@@ -259,7 +259,7 @@ def test_an_extension_that_cannot_be_used(tmp_path: Path, record: str, named: st
     for words, status in (
         (("--help",), 0),
         (("train", "--help"), 0),
-        (("demo", "--help"), 0),
+        (("merge", "--help"), 0),
         (("export", "--help"), 0),
         (("trian",), 2),
         (("train", "--modle", "svm", LETTERS), 2),

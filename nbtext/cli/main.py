@@ -21,7 +21,7 @@ from nbtext.errors import (
     reason_of,
 )
 from nbtext.interrupts import INTERRUPTED
-from nbtext.registry import find_command, group_commands
+from nbtext.registry import find_command, group_commands, offer
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
@@ -33,7 +33,6 @@ COMMANDS = {
         "predict": "Predict the labels of documents, and print one record for each, in order.",
         "evaluate": "Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.",
         "vectorize": "Convert documents to a sparse matrix, and save it.",
-        "demo": "Write a small corpus of labeled texts, to try the commands on.",
     },
     "Inspect and compare": {
         "inspect": "Show the settings and the most important features of a model.",
@@ -51,6 +50,17 @@ MODULES = dict.fromkeys(COMMANDS["Change a model"], "growth")
 
 HELP = "help"  # the command that prints the help of commands, and groups of their options
 
+DEMO = offer("demo", "nbtext demo\n")
+HELP_TEXT = f"""Train and use text classifiers: Naive Bayes and linear models.
+
+\b
+{DEMO}nbtext train    letters/train -o letters.joblib
+nbtext predict  letters/test  -m letters.joblib
+nbtext evaluate letters/test  -m letters.joblib
+
+`nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows
+all. `nbtext help` lists topics: groups of options that several commands share.
+"""
 COMPLETION = """\b
 For completion with the Tab key, add this line to the start-up file of the shell:
 bash  eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"
@@ -123,6 +133,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 
 @click.command(
     cls=LazyGroup,
+    help=HELP_TEXT,
     epilog=COMPLETION,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -138,17 +149,6 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """Train and use text classifiers: Naive Bayes and linear models.
-
-    \b
-    nbtext demo
-    nbtext train    letters/train -o letters.joblib
-    nbtext predict  letters/test  -m letters.joblib
-    nbtext evaluate letters/test  -m letters.joblib
-
-    `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows
-    all. `nbtext help` lists topics: groups of options that several commands share.
-    """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

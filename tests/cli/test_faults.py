@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import DELETED
 
 TOP = Path(__file__).parents[2]
 NBTEXT = [sys.executable, "-m", "nbtext"]
@@ -390,6 +391,7 @@ def test_an_interrupt_in_a_finalizer(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif("demo" in DELETED, reason="its application was deleted")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_during_demo(forker: Any, tmp_path: Path, number: signal.Signals) -> None:
     """The corpus is there completely or not at all, and nothing beside it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 
 
 def test_the_corpus_is_complete(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_missing_folder(nbtext: Any, tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The directory appears complete or not at all."""
-    from nbtext.cli.demo import copy_directory
+    from nbtext.applications.demo.command import copy_directory
 
     copied = shutil.copyfile
 

@@ -17,7 +17,7 @@ from nbtext.output import convert_errors
 from nbtext.records import frozen
 from nbtext.settings import setting
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 # where the corpus is: in an installed package, and in a source tree
 CORPORA = (PACKAGE / "demo", PACKAGE.parent / "corpora" / "letters")
 
