@@ -78,9 +78,9 @@ RIDDLE = re.compile(
 MAX_CORE_TOKENS = 255_003
 MAX_APPLICATION_TOKENS = {
     "compare": 5_170,
-    "demo": 460,
+    "demo": 480,
     "diff": 1_500,
-    "export": 5_150,
+    "export": 5_130,
     "keywords": 3_900,
     "label": 6_800,
     "prevalence": 5_100,
