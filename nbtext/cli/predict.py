@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
@@ -39,7 +40,8 @@ class Predict:
     exit_status: str | None = setting(
         None,
         "Exit with status 0 if each document has this label, otherwise with 1. Errors, documents that cannot be "
-        "read, and a SOURCE without documents have the status 2 or more.",
+        "read, a SOURCE without documents, and several documents in a pipe without --input-format have the status 2 "
+        "or more.",
         metavar="LABEL",
         title="Predictions",
     )
@@ -91,7 +93,7 @@ def predict(given: Predict) -> int:
             _predict_on_cluster(replace(given, input=read), chosen)
             return 0
     fitted = load_model(given.model).fitted
-    answer = Answer(given.exit_status, fitted.labels) if given.exit_status is not None else None
+    answer = Answer(given, fitted.labels) if given.exit_status is not None else None
     blank = [
         name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
     ]
@@ -132,17 +134,29 @@ class Answer:
     Raises SettingsError if the model does not have the label.
     """
 
-    def __init__(self, label: str, labels: Sequence[str]) -> None:
+    def __init__(self, given: Predict, labels: Sequence[str]) -> None:
+        from nbtext.documents.streams import is_pipe
+
+        label = given.exit_status
+        assert label is not None  # else there is no answer
         if label not in labels:
             hint = f"its labels are {list_some(labels)}"
             raise SettingsError(f"the model has no label {label}", where="exit_status", hint=hint)
         self._label = label
+        is_guessed = given.input.input_format is None and any(map(is_pipe, given.sources))
+        self._most = len(given.sources) if is_guessed else inf
         self._n_documents = self._n_with = self._n_unread = 0
 
     def watch(self, batches: Iterable[Predictions]) -> Iterator[Predictions]:
-        """Yield the predictions, and count the documents with the label."""
+        """Yield the predictions, and count the documents with the label; raise InputError if a pipe
+        whose format was not typed has several.
+        """
         for batch in batches:
             self._n_documents += len(batch)
+            if self._n_documents > self._most:
+                what = "a pipe holds several documents, and it may be one"
+                hint = "give --input-format mbox for a mail, files for a text, or lines or another format"
+                raise InputError(what, where="--exit-status", hint=hint)
             self._n_with += sum(self._label in labels for labels in batch.labels)
             self._n_unread += len(batch) - int(batch.is_read.sum())
             yield batch

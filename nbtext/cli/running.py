@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 MAX_NAMED = 5  # unknown encodings that are named
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
+FORMATS_OF_UNITS = {"file": "files", "mail": "mbox"}  # that read a stream as one document
 SUFFIXES = {  # the format of an output file, by its suffix
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -299,6 +300,7 @@ def open_documents(
     from nbtext.documents.batch import EXCLUDED_IDS, Batch
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
+    from nbtext.documents.streams import warn
     from nbtext.report.terminal import progress
 
     share_heap()
@@ -311,6 +313,7 @@ def open_documents(
     read = Batch([], (), [])  # the notes and repairs of all batches
     found = Counter[str]()  # characters, and documents that could not be read
     first: dict[str, Any] = {}  # the first id, and the first of these documents
+    unit = trained_on.unit if trained_on is not None and not settings.input_format else None
     is_wanted = not (quiet or run.no_progress)
     with progress(source.size, unit=source.unit, is_wanted=is_wanted) as advance:
 
@@ -322,6 +325,11 @@ def open_documents(
             read.add_notes(batch)
             found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
             found["unread"] += len(batch.problems)
+            found["documents"] += len(batch)
+            if unit in FORMATS_OF_UNITS and found["documents"] > 1 and source.path_of_lines:
+                what = f"each line is a document, and the model was trained on {unit}s"
+                hint = f"give --input-format {FORMATS_OF_UNITS[unit]} if it is one {unit}, or lines"
+                warn(source.path_of_lines, f"{what}; {hint}")
             if batch.ids:
                 first.setdefault("id", batch.ids[0])
             if batch.problems:

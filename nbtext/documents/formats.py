@@ -42,7 +42,8 @@ MAIL_HEADERS = frozenset(
 )
 MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
-MAIL_ENDS = (".eml", *SUFFIXES)  # of the name of a mail
+MAIL_SUFFIXES = (".eml", ".emlx")
+MAIL_ENDS = (*MAIL_SUFFIXES, *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
     ".npz",
@@ -205,7 +206,7 @@ _records = (
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), is_text=True, is_splittable=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
-    Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
+    Format("eml", "mail", "mail:read_mbox", MAIL_SUFFIXES, is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
     Format(
         "matrix", "row", "nbtext.features.matrix:read_npz", is_counted=True
@@ -347,4 +348,4 @@ def is_mail(path: str) -> bool:
     """Whether a file name is that of a mail. Called for each file of a directory, so the cheap test
     comes first.
     """
-    return path[-4:].lower().endswith(MAIL_ENDS) and content_suffix(path) == ".eml"
+    return path[-5:].lower().endswith(MAIL_ENDS) and content_suffix(path) in MAIL_SUFFIXES

@@ -25,6 +25,12 @@ _tag = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
 # to the end of a tag; a > within a quoted value does not end it
 _rest_of_tag = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
 _reference = re.compile(r"&#(?:[xX]0*+([0-9a-fA-F]*+)|0*+([0-9]*+))")
+# soft hyphen, word joiner, invisible operators, byte order mark
+_invisible = re.compile("[\u00ad\u2060-\u2064\ufeff]+")
+# spaces and joiners of no width and marks of direction have a meaning in other scripts and in emoji
+_letter = "[0-9A-Za-z\u00c0-\u052f\u1e00-\u1fff]"  # Latin, Greek, Cyrillic and their accents
+_marks = "[\u034f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
+_inner = re.compile(f"{_marks}(?<={_letter}{_marks}){_marks}*+(?={_letter})")
 MAX_DIGITS = 7  # of U+10FFFF, in base ten
 MAX_PIECES = 10_000  # texts between tags that are joined at a time
 WINDOW = 1 << 20  # characters whose references are decoded at a time
@@ -94,6 +100,13 @@ def _find_meta(head: str) -> str | None:
     return None
 
 
+def remove_invisible(text: str) -> str:
+    """Return a text without the characters that are not shown and divide words for a program only:
+    soft hyphens, joiners and marks of direction within a word.
+    """
+    return text if text.isascii() else _inner.sub("", _invisible.sub("", text))
+
+
 def text_of_html(html: str) -> str:
     """Return the text of an HTML document or fragment, without tags, comments, scripts and styles;
     entities decoded.
@@ -112,7 +125,7 @@ def text_of_html(html: str) -> str:
             joined.append("".join(texts))
             texts.clear()
     joined.extend((*texts, html[position:]))
-    return _decode_references("".join(joined))
+    return remove_invisible(_decode_references("".join(joined)))
 
 
 def _decode_references(text: str) -> str:

@@ -12,7 +12,7 @@ import binascii
 import email.policy
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import field
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -28,7 +28,7 @@ from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, deco
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, name_of
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
-from nbtext.documents.html import decode_html
+from nbtext.documents.html import decode_html, remove_invisible
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream, origin_of
 from nbtext.errors import InputError
@@ -44,7 +44,20 @@ MAX_MIME_HEADER = 4_000
 MAX_ENCODED_HEADER = 8_000
 MAX_DEPTH = 100  # of nested MIME parts; deeper ones are text as they are
 MAX_PARTS = 10_000  # of a mail; further ones are ignored
-NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
+MAILS = ("message/rfc822", "message/global", "message/news")  # an attached mail is text
+NO_TEXT = {
+    "text/calendar",
+    "text/css",
+    "text/javascript",
+    "text/rfc822-headers",
+    "text/vcard",
+    "text/x-vcard",
+}
+STATUSES = ("x-mozilla-status", "x-status")  # of a mail of an mbox; see `_why_skipped`
+DELETED = "deleted mail"
+DELETED_STATUS = 0x8  # of X-Mozilla-Status
+STATUS_FLAGS = set("ADFT")  # of X-Status: answered, deleted, flagged, a draft
+FOLDER_DATA = "DON'T DELETE THIS MESSAGE"  # the subject of what a mail program keeps in an mbox
 NOT_BASE64 = bytes(
     byte for byte in range(256) if not (byte < 128 and (chr(byte).isalnum() or chr(byte) in "+/"))
 )
@@ -54,6 +67,8 @@ _header_lines = re.compile(
     rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z)){0,%d}+" % MAX_HEADER_LINES
 )
 _headers = re.compile(rb"(?:(?:From |[!-9;-~]*+:|[\t ])[^\r\n]*+(?:\r\n?|\n|\Z))*+(?:\r\n?|\n)?")
+# Apple Mail: the size of the mail, the mail, and a list of its properties
+_emlx = re.compile(rb"\s*(\d{1,15})[ \t]*\r?\n")
 _folded = re.compile(r"\r?\n[ \t]*")
 _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 _boundary_end = re.compile(rb"(--)?[ \t]*(?:\r\n?|\n|\Z)")
@@ -133,7 +148,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     """
     if content.startswith(BOMS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
-    content = content.lstrip(b"\r\n")
+    content = _strip_emlx(content).lstrip(b"\r\n")
     message, start = _read_headers(content, 0, len(content))
     try:
         texts = list(_Parts(content, encoding).texts(message, start, len(content)))
@@ -142,16 +157,26 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     except Exception:
         # the library documents no errors for broken headers; then everything after them is the text
         texts = [encoding.decode_rest(content[start:])]
-    mail = Mail(body="\n".join(decoded.text for decoded in texts))
+    mail = Mail(body=remove_invisible("\n".join(decoded.text for decoded in texts)))
     check_width(mail.body)
     for decoded in texts:
         mail.count_repairs(decoded)
     for name, value in message.raw_items():
         if name.lower() in headers:
             decoded = _decode_header(str(value), encoding)
-            mail.headers.setdefault(name.lower(), []).append(decoded.text)
+            text = remove_invisible(decoded.text)
+            mail.headers.setdefault(name.lower(), []).append(text)
             mail.count_repairs(decoded)
     return mail
+
+
+def _strip_emlx(content: bytes) -> bytes:
+    """Return the mail of a file of Apple Mail; another file as it is."""
+    if (size := _emlx.match(content)) is not None:
+        end = size.end() + int(size[1])
+        if content[end:].lstrip().startswith(b"<?xml"):
+            return content[size.end() : end]
+    return content
 
 
 def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:
@@ -183,9 +208,20 @@ class _Parts:
 
         Of alternatives, only the plain text is read.
         """
+        kind = message.get_content_type()
+        transfer = str(message.get("content-transfer-encoding", ""))
+        if kind in MAILS and depth < MAX_DEPTH:
+            data = _decode_transfer(self._content[start:stop], transfer)
+            if len(data) == stop - start:
+                yield from self._texts_of_range(start, stop, depth + 1)
+            else:
+                inner = _Parts(data, self._encoding)
+                inner._n_parts = self._n_parts
+                yield from inner._texts_of_range(0, len(data), depth + 1)
+                self._n_parts = inner._n_parts
+            return
         if depth and message.get_content_disposition() == "attachment":
             return
-        kind = message.get_content_type()
         if kind == "message/delivery-status":  # headers about each recipient
             return
         if kind.startswith("message/") and depth < MAX_DEPTH:
@@ -198,18 +234,23 @@ class _Parts:
         if kind == "multipart/alternative" and ranges:
             yield from self._choose(ranges, depth + 1)
         elif ranges:
+            is_digest = kind == "multipart/digest"
             for begin, end in ranges:
-                yield from self._texts_of_range(begin, end, depth + 1)
+                yield from self._texts_of_range(begin, end, depth + 1, is_mail=is_digest)
         elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
-            data = _decode_transfer(
-                self._content[start:stop], str(message.get("content-transfer-encoding", ""))
-            )
+            data = _decode_transfer(self._content[start:stop], transfer)
             decode = decode_html if kind == "text/html" else _decode_plain
             yield decode(data, self._encoding, message.get_content_charset())
 
-    def _texts_of_range(self, start: int, stop: int, depth: int) -> Iterator[Decoded]:
-        """Yield the texts of a part whose headers begin at `start`."""
+    def _texts_of_range(
+        self, start: int, stop: int, depth: int, *, is_mail: bool = False
+    ) -> Iterator[Decoded]:
+        """Yield the texts of a part whose headers begin at `start`; `is_mail` is whether it is a
+        mail if they do not say what it is.
+        """
         message, body = _read_headers(self._content, start, stop)
+        if is_mail:
+            message.set_default_type(MAILS[0])
         yield from self.texts(message, body, stop, depth)
 
     def _choose(self, ranges: list[tuple[int, int]], depth: int) -> Iterator[Decoded]:
@@ -306,9 +347,10 @@ class RawMail(NamedTuple):
 
 def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
     """Parse mails; one that cannot be read is a problem of its row."""
-    wanted = {name.lower() for name in (*settings.field_names, "subject")}
+    wanted = {name.lower() for name in (*settings.field_names, "subject", *STATUSES)}
     found: list[Any] = []
     repairs = []
+    skipped = {}
     for _, folder, content, _ in mails:
         try:
             if isinstance(content, InputError):
@@ -317,6 +359,8 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
         except InputError as problem:
             found.append(problem)
             continue
+        if content.startswith(b"From ") and (reason := _why_skipped(mail)):
+            skipped[len(found)] = reason
         fields: dict[str, Any] = {name: mail.text(name) for name in settings.field_names}
         # the sender of a mail chooses no label and no id, unless the settings name a header
         if settings.label_field == DEFAULTS.label_field:
@@ -331,7 +375,20 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
     batch.names = ()
     for repaired, unknown in repairs:
         batch.count_repairs(repaired, unknown)
-    return batch
+    for reason in skipped.values():
+        batch.note(reason)
+    return batch.drop(skipped) if skipped else batch
+
+
+def _why_skipped(mail: Mail) -> str:
+    """Return why a mail of an mbox is skipped; "" if it is a document."""
+    mozilla, other = (mail.text(name) for name in STATUSES)
+    with suppress(ValueError):
+        if int(mozilla or "0", 16) & DELETED_STATUS:
+            return DELETED
+    if "D" in other and set(other) <= STATUS_FLAGS:
+        return DELETED
+    return "data of a mail program" if mail.text("subject").startswith(FOLDER_DATA) else ""
 
 
 def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:

@@ -75,6 +75,10 @@ PDF = Kind("PDF file", "extract its text first, for example with pdftotext")
 OFFICE = Kind(
     "office document", "save it as plain text, for example with pandoc, or a table as CSV"
 )
+OLD_OFFICE = OFFICE._replace(
+    hint=f"{OFFICE.hint}; a mail of Outlook (.msg) as .eml, for example with msgconvert"
+)
+OUTLOOK = Kind("mail archive of Outlook", "write it as mbox files, for example with readpst")
 IMAGE = Kind("image")
 SOUND = Kind("sound or video file")
 ARCHIVE = Kind("archive", "unpack it first")
@@ -88,7 +92,8 @@ OUTPUTS = (MODEL, MATRIX)  # of nbtext: not documents, so they have no record
 
 MAGICS = {
     b"%PDF-": PDF,
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OLD_OFFICE,
+    b"!BDN": OUTLOOK,
     b"{\\rtf": OFFICE,
     b"\x89PNG\r\n\x1a\n": IMAGE,
     b"\xff\xd8\xff": IMAGE,

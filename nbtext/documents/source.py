@@ -75,12 +75,15 @@ class Source:
     is_live : bool
         Whether text comes from a pipe or a terminal, and is read as soon as whole lines arrive.
     settings : InputSettings
+    path_of_lines : str, optional
+        The path of the last stream whose lines are documents because nothing else was found.
     """
 
     def __init__(
         self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings
     ) -> None:
         self._files = files
+        self.path_of_lines: str | None = None
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped = skipped
@@ -265,6 +268,8 @@ class Source:
             return
         found = detect_stream_format(stream, settings)
         self._units[path] = found.unit
+        if settings.input_format is None and found.name == "lines":
+            self.path_of_lines = stream.path
         settings = settings.of_unit(found.unit)
         if not found.has_fields:
             check_joined(path, settings)

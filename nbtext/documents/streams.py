@@ -193,6 +193,14 @@ def is_regular(path: str) -> bool:
     return path != STANDARD_INPUT and (is_url(path) or os.path.isfile(path))
 
 
+def is_pipe(path: str) -> bool:
+    """Return whether the path is standard input or another stream, neither a file nor a
+    directory.
+    """
+    is_handle = path.startswith(("/dev/", "/proc/self/fd/"))  # which may be a file of the shell
+    return is_handle or not (is_regular(path) or os.path.isdir(path))
+
+
 def file_size(path: str) -> int | None:
     """Return the size in bytes of a path, or of standard input for `-`; None: not known, as of a
     pipe.

@@ -41,7 +41,7 @@ from nbtext.documents.names import (
 )
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, open_stream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, is_url, open_stream, warn
 from nbtext.errors import InputError, ModelError, NbtextError, NbtextWarning
 from nbtext.features.counting import align_documents
 from nbtext.features.document_counts import DocumentCounts
@@ -60,6 +60,10 @@ FORMAT = "nbtext matrix"
 VERSION = 2
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 VECTORIZE = "write one with nbtext vectorize"
+FROM_ONE = (
+    "add 1 to each, or write it with zero_based=False"  # of scikit-learn's dump_svmlight_file
+)
+NO_LABEL = "# -1 is a missing label"  # the first line of a file whose only other label is 1
 
 # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
 MEMORY_BYTES = 64 << 20
@@ -328,7 +332,8 @@ def _named_errors(path: str) -> Iterator[None]:
 @contextmanager
 def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
     """Return the stream as a file with `seek`; a pipe is stored first."""
-    if stream.size is not None and stream.compression is None and stream.path != "-":
+    is_local = stream.path != STANDARD_INPUT and not is_url(stream.path)
+    if stream.size is not None and stream.compression is None and is_local:
         with open(stream.path, "rb") as file:
             yield file
         return
@@ -541,19 +546,33 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """
     from scipy.sparse import csr_array
 
-    labels = list[Label]()
+    lists = list[tuple[str, ...]]()  # of labels as they are written
+    known = dict[str, str]()  # each of them, and the label
+    is_missing = False  # whether a comment says what -1 is
     ends = array("q", [0])
     columns = array("q")
     numbers = array("d")
 
-    def read(line: str) -> None:
-        first, *entries = (
-            line.partition("#")[0].split(" ") if line[:1] == " " else line.partition("#")[0].split()
-        )
-        given = tuple(map(_label_text, first.split(","))) if first else ()
-        labels.append(None if given == ("-1",) else given[0] if len(given) == 1 else given)
+    places = list[int]()  # the line of each document
+
+    def read(line: str, place: int) -> None:
+        nonlocal is_missing
+        text, mark, _ = line.partition("#")
+        is_missing |= line == NO_LABEL
+        if not text.strip() and (mark or not text):  # a comment, or a blank line
+            return
+        first, *entries = text.split(" ") if text[:1] == " " else text.split()
+        lists.append(tuple(first.split(",")) if first else ())
+        known.update((text, _label_text(text)) for text in lists[-1] if text not in known)
+        places.append(place)
         for entry in filter(None, entries):
             column, _, number = entry.partition(":")
+            if column == "qid":  # the query of a document that is ranked
+                continue
+            if int(column) < 1:
+                raise _UnfitError(
+                    f"the column {column}, and columns are counted from 1; {FROM_ONE}"
+                )
             columns.append(int(column) - 1)
             numbers.append(float(number))
         ends.append(len(columns))
@@ -563,7 +582,10 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             lines = block.data.decode("utf-8", "replace").removesuffix("\n").split("\n")
             for number, line in enumerate(lines, block.first_line):
                 try:
-                    read(line.rstrip("\r"))
+                    read(line.rstrip("\r"), number)
+                except _UnfitError as error:
+                    where = f"{stream.path}:{number}"
+                    raise InputError(f"has {error}", where=where) from None
                 except (ValueError, IndexError, OverflowError):
                     where = f"{stream.path}:{number}"
                     raise InputError(
@@ -571,12 +593,35 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                     ) from None
         of_column = np.frombuffer(columns, "q")
         width = int(of_column.max(initial=-1)) + 1
-        if len(of_column) and of_column.min() < 0:
-            raise _UnfitError("the number of a column is below 1")
         _check_width(width)
+        labels = _read_signed_labels(stream.path, lists, known, is_missing=is_missing)
         entries = np.frombuffer(numbers, "d"), of_column, np.frombuffer(ends, "q")
         rows = csr_array(entries, shape=(len(labels), width))
-    return _numbered_blocks(stream, labels, rows, is_width_declared=False)
+    return _numbered_blocks(stream, labels, rows, places)
+
+
+def _read_signed_labels(
+    path: str, lists: list[tuple[str, ...]], known: Mapping[str, str], *, is_missing: bool
+) -> list[Label]:
+    """Return the labels of svmlight. -1 is missing, as nbtext writes it, unless the labels are -1
+    and 1; then 0 is missing, as SVMlight writes it, if 1 is written as +1.
+    """
+    found = {*known.values()}
+    has_sign = any(text.startswith("+") for text in known)
+    is_binary = not is_missing and {"-1", "1"} <= found <= {"-1", "0", "1"}
+    if is_binary and "0" in found:
+        is_binary = has_sign
+        missing = "0" if has_sign else "-1"
+        warn(
+            path,
+            f"{missing} is read as no label, because the labels are -1, 0 and {'+' * has_sign}1",
+        )
+    none = ("0" if is_binary else "-1",) if "0" in found or not is_binary else None
+    labels = list[Label]()
+    for own in lists:
+        given = tuple(known[text] for text in own)
+        labels.append(None if given == none else given[0] if len(given) == 1 else given)
+    return labels
 
 
 def _label_text(text: str) -> str:
@@ -616,7 +661,7 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             rows = coo_array((values, places), shape=(n_rows, n_columns)).tocsr()
         except (ValueError, OverflowError) as error:
             raise _UnfitError(f"{error}") from None
-    return _numbered_blocks(stream, [None] * n_rows, rows, is_width_declared=True)
+    return _numbered_blocks(stream, [None] * n_rows, rows)
 
 
 def _check_width(n_columns: int) -> None:
@@ -627,11 +672,17 @@ def _check_width(n_columns: int) -> None:
 
 
 def _numbered_blocks(
-    stream: ByteStream, labels: list[Label], rows: csr_array, *, is_width_declared: bool
+    stream: ByteStream,
+    labels: list[Label],
+    rows: csr_array,
+    places: Sequence[int] | None = None,
 ) -> Iterator[Block]:
-    """Return the blocks of a matrix whose columns have numbers."""
+    """Return the blocks of a matrix whose columns have numbers.
+
+    places  the line of each document; None: they have none, and the file says its width
+    """
     origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
-    ids = [f"{origin}{number}" for number in range(1, len(labels) + 1)]
+    ids = [f"{origin}{place}" for place in places or range(1, len(labels) + 1)]
     with _named_errors(stream.path):
         matrix = number_columns(rows, ids, labels)
     what = "columns are matched by their numbers, as vectorize --like writes them; words that are in no column, ids"
@@ -640,7 +691,7 @@ def _numbered_blocks(
         NbtextWarning,
         stacklevel=2,
     )
-    return replace(matrix, is_width_declared=is_width_declared).blocks(stream.size or 0)
+    return replace(matrix, is_width_declared=places is None).blocks(stream.size or 0)
 
 
 def number_columns(rows: csr_array, ids: list[str], labels: list[Label]) -> Matrix:
@@ -679,6 +730,8 @@ def write_matrix(
         codes = {label: str(code) for code, label in enumerate(known)}
         weights = matrix.weigh()
         bounds = weights.indptr.tolist()
+        if None in lists and {codes.get(label) for each in lists for label in each or ()} == {"1"}:
+            file.write(f"{NO_LABEL}\n".encode())
         for row, own in enumerate(lists):
             entries = slice(bounds[row], bounds[row + 1])
             pairs = zip(
@@ -690,10 +743,8 @@ def write_matrix(
                 what = f"the label {unknown[0]!r} is none of --like, and svmlight holds only the numbers of labels"
                 raise InputError(what, where=matrix.ids[row], hint="write .npz")
             code = "-1" if own is None else ",".join(codes[label] for label in own)
-            file.write(
-                " ".join([code, *(f"{column}:{weight!r}" for column, weight in pairs)]).encode()
-                + b"\n"
-            )
+            line = " ".join([code, *(f"{column}:{weight!r}" for column, weight in pairs)])
+            file.write(f"{line or ' '}\n".encode())
     else:
         from scipy.io import mmwrite
 

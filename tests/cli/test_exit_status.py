@@ -57,6 +57,29 @@ def test_the_answer(nbtext: Any, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        f"Hello: there\n{SPAM} {SPAM}\n\n{HAM}\n",
+        f'{{"text": "{SPAM} {SPAM}"}}\n{{"text": "{HAM}"}}\n',
+        f"From a@b\nSubject: {SPAM} {SPAM}\n\nx\n\nFrom a@b\nSubject: {HAM}\n\ny\n",
+    ],
+)
+def test_several_documents_of_a_pipe_need_a_format(nbtext: Any, folder: Path, given: str) -> None:
+    """One text may have become several documents, so that spam would pass."""
+    asked = "predict - -m m --exit-status spam"
+    nbtext(asked, input=given.encode()).refused(2, "a pipe holds several documents")
+    (folder / "mail").write_text(given)
+    for name in ("-", "/dev/stdin"):
+        command = [sys.executable, "-m", "nbtext", *asked.replace("-", name, 1).split()]
+        with open(folder / "mail") as mail:
+            ran = subprocess.run(command, stdin=mail, cwd=folder, capture_output=True, check=False)
+        assert (ran.returncode, ran.stdout) == (2, b"")
+    for form, status in (("files", 0), ("lines", 1)):
+        assert nbtext(f"{asked} --input-format {form}", input=given.encode()).status == status
+    assert nbtext(asked, input=SPAM.encode()).status == 0
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ("spam.txt -m missing --exit-status spam", "missing: does not exist"),

@@ -42,7 +42,13 @@ def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
     assert nbtext("predict td/a/1.txt -m m.joblib --input-format lines").out.count("\n") == 2
     (fruit / "x.jsonl").write_text('{"text": "red"}\n{"text": "banana"}\n')
     assert nbtext("predict x.jsonl -m m.joblib").out.count("\n") == 2
-    assert nbtext("predict - -m m.joblib", input=b"red\nbanana\n").out.count("\n") == 2
+    lines = nbtext("predict - -m m.joblib", input=b"red\nbanana\n")
+    assert lines.out.count("\n") == 2
+    said = "each line is a document, and the model was trained on files; give --input-format files"
+    assert said in lines.err
+    assert nbtext("predict - -m m.joblib", input=b"red\n").err == ""
+    typed = nbtext("predict - -m m.joblib --input-format lines", input=b"red\nbanana\n")
+    assert (typed.out, typed.err) == (lines.out, "")
 
 
 def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:

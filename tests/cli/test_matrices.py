@@ -169,6 +169,18 @@ def test_columns_with_numbers(
         assert (project / "out").read_bytes() == model if model else True
 
 
+@pytest.mark.parametrize("suffix", ["npz", "svmlight", "mtx"])
+def test_a_matrix_at_a_url(nbtext: Any, project: Path, suffix: str) -> None:
+    """It is read as the file is; what cannot be read is the URL, and not the output."""
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    url = project.as_uri()
+    expected = nbtext(f"predict x.{suffix} -m m.joblib", **quiet).ok().out
+    found = nbtext(f"predict {url}/x.{suffix} -m m.joblib", **quiet).ok().out
+    assert found.replace(f"{url}/", "") == expected
+    said = nbtext(f"predict {url}/y.{suffix} -m m.joblib -o out.jsonl").refused(1).err
+    assert f"{url}/y.{suffix}: cannot be read" in said and "out.jsonl" not in said
+
+
 def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
     """The documents that it finds are those that it finds in the texts."""
     of_texts = nbtext("review x.npz --to jsonl").ok().out.splitlines()
@@ -286,6 +298,61 @@ def test_sources_of_both_kinds(nbtext: Any, letters: Path, tmp_path: Path) -> No
         for name in ("texts", "mixed")
     ]
     assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("+1 1:1\n-1 2:1\n", ["1", "-1"]),
+        ("# written by\n1 qid:7 1:1 # a\n\n-1 2:1\n", ["1", "-1"]),
+        ("+1 1:1\n-1 2:1\n0 3:1\n", ["1", "-1", None]),
+        ("1 1:1\n-1 2:1\n0 3:1\n", ["1", None, "0"]),
+        ("2 1:1\n-1 2:1\n", ["2", None]),
+        ("-1 1:1\n", [None]),
+        ("# -1 is a missing label\n1 1:1\n-1 2:1\n", ["1", None]),
+    ],
+)
+def test_labels_of_svmlight(
+    nbtext: Any, tmp_path: Path, text: str, labels: list[str | None]
+) -> None:
+    """-1 and 1 alone are labels, and then 0 is missing; in other files, -1 is. Comments, blank
+    lines and the numbers of queries are skipped.
+    """
+    (tmp_path / "x.svmlight").write_text(text)
+    said = nbtext("train x.svmlight -o m --skip-unlabeled").err
+    if len(labels) == 3:
+        assert f": {'-1' if labels[1] is None else '0'} is read as no label" in said
+    if None in labels:
+        assert f"skipped {labels.count(None)}: without a label" in said
+    known = [label for label in labels if label is not None]
+    if len(known) > 1:
+        ran = nbtext("predict x.svmlight -m m", PYTHONWARNINGS="ignore").ok()
+        found = [line.split("\t") for line in ran.out.splitlines()]
+        assert [each[1] for each, label in zip(found, labels, strict=True) if label] == known
+        lines = [
+            n for n, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#")
+        ]
+        assert [each[0] for each in found] == [f"x.svmlight:{line}" for line in lines]
+
+
+def test_one_label_and_unlabeled_documents_of_svmlight(nbtext: Any, tmp_path: Path) -> None:
+    """What vectorize writes is read as it was, also if the labels are 1 and -1 only, and a document
+    has nothing.
+    """
+    rows = [("red", "a"), ("blue", "b")]
+    for name, each in (("t", rows), ("u", [("blue", "b"), ("red blue", None), ("zzz", None)])):
+        lines = (json.dumps({"text": text, "label": label}) + "\n" for text, label in each)
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    (tmp_path / "v.jsonl").write_text(
+        '{"text": "red", "label": ["a"]}\n{"text": "zzz", "label": []}\n'
+    )
+    nbtext("train t.jsonl -o m").ok()
+    for name, n_documents in (("u", 3), ("v", 2)):
+        nbtext(f"vectorize {name}.jsonl --like m -o {name}.svmlight").ok()
+        ran = nbtext(f"predict {name}.svmlight -m m", PYTHONWARNINGS="ignore").ok()
+        assert ran.out.count("\n") == n_documents
+    ran = nbtext("evaluate u.svmlight -m m --skip-unlabeled --to json", PYTHONWARNINGS="ignore")
+    assert ran.json["accuracy"] == 1
 
 
 @pytest.mark.parametrize(

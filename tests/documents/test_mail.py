@@ -249,19 +249,94 @@ def test_of_alternatives_the_plain_one_is_read() -> None:
 
 
 def test_attachments_are_left_out() -> None:
-    """Attachments are not text, also if they are text files or mails; a mail that is forwarded
-    inline is.
+    """Attachments are not text, also if they are text files; a mail is, forwarded inline or
+    attached.
     """
     mail = message("body")
     mail.add_attachment("attached notes", filename="notes.txt")
     mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="x.png")
-    mail.add_attachment(message("attached mail"))
     assert text_of(bytes(mail), "body").strip() == "body"
+    mail.add_attachment(message("attached mail"))
+    assert text_of(bytes(mail), "body").split() == ["body", "attached", "mail"]
     forwarded = "--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\nSubject: x\n\ninner\n--b--"
     assert text_of(f"Content-Type: multipart/mixed; boundary=b\n\n{forwarded}", "body").split() == [
         "first",
         "inner",
     ]
+
+
+INNER = "Subject: inner\nContent-Type: text/html\n\n<p>inner <b>text</b>\n"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"Content-Type: message/rfc822\nContent-Disposition: attachment; filename=x.eml\n\n{INNER}",
+        "Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
+        + b2a_base64(INNER.encode()).decode(),
+        f"Content-Type: multipart/digest; boundary=c\n\n--c\n\n{INNER}--c--\n",
+    ],
+)
+def test_an_attached_mail_is_text(part: str) -> None:
+    """As spam is reported: also in a transfer encoding, and in a digest; not its headers."""
+    report = "--b\n\nspam\n--b\nContent-Type: text/rfc822-headers\n\nX-Spam: no\n--b\n"
+    mail = f"Content-Type: multipart/report; boundary=b\n\n{report}{part}--b--\n"
+    assert text_of(mail, "body").split() == ["spam", "inner", "text"]
+
+
+HIDDEN = [
+    (b"f&shy;r\xc2\xade\xe2\x81\xa0e vi\xe2\x80\x8bag&zwnj;ra&#xFEFF;s", "free viagras"),
+    ("Ну\u200bжно е\u0301\u200dе".encode(), "Нужно е\u0301е"),
+    # joiners have a meaning here
+    (
+        "می\u200cخواهم क्\u200dष 👩\u200d🚀 ไทย\u200bไทย".encode(),
+        "می\u200cخواهم क्\u200dष 👩\u200d🚀 ไทย\u200bไทย",
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "text"), HIDDEN)
+def test_characters_that_are_not_shown_divide_no_words(
+    read: Any, tmp_path: Path, raw: bytes, text: str
+) -> None:
+    """In HTML, in the text of mails, and in a subject; a plain text stays as it is."""
+    html = b"Content-Type: text/html; charset=utf-8\n\n" + raw
+    assert text_of(html, "body") == text
+    plain = raw.replace(b"&shy;", b"").replace(b"&zwnj;", b"").replace(b"&#xFEFF;", b"")
+    assert text_of(b"Subject: " + plain + b"\n\n" + plain) == f"{text}\n{text}"
+    (tmp_path / "x.html").write_bytes(b'<meta charset="utf-8">' + raw)
+    (tmp_path / "x.txt").write_bytes(plain)
+    assert read(tmp_path / "x.html")[0][1] == (f"\n{text}",)
+    assert read(tmp_path / "x.txt")[0][1] == (plain.decode(),)
+
+
+def test_deleted_mails_of_an_mbox_are_skipped(opened: Any, tmp_path: Path) -> None:
+    """Mail programs mark them, and remove them later; the others keep their numbers."""
+    marks = [
+        "X-Mozilla-Status: 0001",
+        "X-Mozilla-Status: 0009",
+        "X-Status: D",
+        "X-Status: Delivered",
+        "Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA",
+        "X-Mozilla-Status: what",
+    ]
+    separator = "From - Thu Nov 21 03:37:00 2024\n"
+    (tmp_path / "x.mbox").write_text("".join(f"{separator}{mark}\n\ntext\n" for mark in marks))
+    source = opened(tmp_path / "x.mbox")
+    ids = [identity for batch in source.batches() for identity in batch.ids]
+    assert ids == [f"{tmp_path}/x.mbox:{number}" for number in (1, 4, 6)]
+    assert source.skipped == {"deleted mail": 2, "data of a mail program": 1}
+
+
+def test_a_file_of_apple_mail_is_one_mail(read: Any, tmp_path: Path) -> None:
+    """Neither its first line, nor the properties at its end, are text; beside texts, too."""
+    mail = b"From: a@b\nSubject: hello\n\nbody\n"
+    properties = b'<?xml version="1.0"?>\n<plist><dict><key>flags</key></dict></plist>\n'
+    (tmp_path / "1.emlx").write_bytes(b"%-10d\n" % len(mail) + mail + properties)
+    (tmp_path / "2.txt").write_text("text")
+    expected = (f"{tmp_path}/1.emlx", ("hello\nbody\n",), None)
+    assert read(tmp_path) == [expected, (f"{tmp_path}/2.txt", ("text",), None)]
+    assert read(tmp_path / "1.emlx") == [expected]
 
 
 @pytest.mark.parametrize(
