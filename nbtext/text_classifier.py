@@ -315,8 +315,8 @@ class TextClassifier:
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
     def predict(self, X: Iterable[str]) -> Any:
-        """Return the label of each text, shape (n_documents,); with several labels, a tuple for
-        each, or a matrix.
+        """Return the label of each text, shape (n_documents,), None where `min_precision` withholds
+        it; with several labels, a tuple for each, or a matrix.
         """
         return sklearn_compat.decide(self.fitted_, self._log_posterior(X))
 

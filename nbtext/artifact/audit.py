@@ -81,7 +81,11 @@ _limits = {  # of the fields of each record
         "b": Limits(-LARGEST, LARGEST),
         "noise": Limits(0, 1 / (1 + exp(-LARGEST))),
     },
-    "Calibration": {"prior_adjustment": FOR_EACH_LABEL, "decision_offsets": FOR_EACH_LABEL},
+    "Calibration": {
+        "prior_adjustment": FOR_EACH_LABEL,
+        "decision_offsets": FOR_EACH_LABEL,
+        "min_probabilities": Limits(0, 1, (LABELS,)),
+    },
     "MeanPosteriors": {
         "means": Limits(0, 1, (LABELS, LABELS)),
         "documents": FOR_EACH_LABEL,

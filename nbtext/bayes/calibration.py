@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.conformal import Quantiles
+from nbtext.bayes.decision_offsets import WITHHELD
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
@@ -71,6 +72,8 @@ class Calibration:
     temperature        None: scores are normalized without scaling
     prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
     decision_offsets   (n_classes,), added to log-probabilities for the decision only
+    min_probabilities  (n_classes,), a class that is decided on with a smaller probability is
+                       withheld, so that the document has no label
     nonconformity      distribution of the nonconformity of the true labels of left-out documents,
                        for prediction sets
     likelihoods        distribution of log p(x) per token of left-out documents, in nats, to find
@@ -83,6 +86,7 @@ class Calibration:
     temperature: TemperatureScaling | None = None
     prior_adjustment: Floats | None = None
     decision_offsets: Floats | None = None
+    min_probabilities: Floats | None = None
     nonconformity: Quantiles | None = None
     likelihoods: Quantiles | None = None
     outlier_threshold: float | None = None
@@ -113,6 +117,20 @@ class Calibration:
             else log_posterior + self.decision_offsets
         )
         return values.argmax(axis=1) if len(values) else np.zeros(0, dtype=np.int64)
+
+    def are_withheld(self, probabilities: Floats, classes: Integers) -> Mask:
+        """Return whether each document gets no label, because the class that was decided on is not
+        probable enough, (n_documents,).
+        """
+        if self.min_probabilities is None:
+            return np.zeros(len(classes), dtype=np.bool_)
+        own = probabilities[np.arange(len(classes)), classes]
+        return np.asarray(own < self.min_probabilities[classes])
+
+    def answer(self, log_posterior: Floats) -> Integers:
+        """Return the class that each document gets; WITHHELD of one without a label."""
+        classes = self.decide(log_posterior)
+        return np.where(self.are_withheld(np.exp(log_posterior), classes), WITHHELD, classes)
 
 
 def fit_temperature(

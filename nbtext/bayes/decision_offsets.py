@@ -1,10 +1,11 @@
 """Decision offsets: a number for each class, added to log-probabilities so that decisions optimize
 a metric.
 
-Targets of recall and precision are met by decision offsets, too, on new documents with a stated
-confidence. With two labels an offset is a threshold of the probability. Every offset is chosen on
-scores of documents that the model has not seen. The bounds of targets hold for any number of
-documents and any distribution of the scores.
+Targets of recall are met by decision offsets, too, and targets of precision by minimum
+probabilities, below which a label is withheld, on new documents with a stated confidence. With two
+labels an offset is a threshold of the probability. Each is chosen on scores of documents that the
+model has not seen. The bounds of targets hold for any number of documents and any distribution of
+the scores.
 """
 
 from __future__ import annotations
@@ -255,6 +256,7 @@ def fit_prior_adjustment(
     return np.asarray(offsets - offsets.mean())
 
 
+WITHHELD = -1  # in the place of a class, where a target of precision leaves no label
 RECALL = "recall"  # the other metric is precision
 GROWTH = 1.02  # from one number of predictions to the next that is tested for precision
 MARGIN = 1e-9  # nats by which a document on the threshold exceeds it
@@ -330,14 +332,14 @@ def fit_targets(
     log_posterior: Floats,
     classes: Array,
     targets: Sequence[Target],
-) -> tuple[Floats | None, tuple[Proportion, ...]]:
-    """Return the decision offsets that meet all targets, and what each target's metric is on these
-    documents.
+) -> tuple[Floats | None, Floats | None, tuple[Proportion, ...]]:
+    """Return the decision offsets that meet the targets of recall, the minimum probabilities that
+    meet those of precision, and what each target's metric is on these documents.
 
-    An offset is as near to 0 as its target permits, so decisions change no more than needed. The
-    offsets are None if the most probable labels meet all targets. With one target, its confidence
-    is exact for independent documents. With several targets, one after the other is met, and at the
-    end the bounds of all are tested on the joint decisions.
+    An offset, and a minimum, is as near to 0 as its target permits, so decisions change no more
+    than needed. They are None if the most probable labels meet all targets. With one target, its
+    confidence is exact for independent documents. With several targets, one after the other is met,
+    and at the end the bounds of all are tested on the joint decisions.
 
     Parameters
     ----------
@@ -349,18 +351,21 @@ def fit_targets(
     SettingsError : a target cannot be met
     """
     offsets = np.zeros(log_posterior.shape[1])
+    recalls = [target for target in targets if target.metric == RECALL]
     for _ in range(ROUNDS):
         before = offsets.copy()
-        for target in targets:
+        for target in recalls:
             scores = log_posterior + offsets
-            offsets[target.number] += (
-                _find_recall_step(scores, classes, target)
-                if target.metric == RECALL
-                else _find_precision_step(scores, classes, target)
-            )
+            offsets[target.number] += _find_recall_step(scores, classes, target)
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)
+    own = np.exp(log_posterior[np.arange(len(predicted)), predicted])
+    minimums = np.zeros(len(offsets))
+    for target in targets:
+        if target.metric != RECALL:
+            minimums[target.number] = _find_minimum(own, predicted, classes, target)
+    predicted = np.where(own < minimums[predicted], WITHHELD, predicted)
     found = tuple(measure(predicted, classes, target) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
@@ -369,7 +374,7 @@ def fit_targets(
             raise SettingsError(
                 f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint
             )
-    return offsets if offsets.any() else None, found
+    return offsets if offsets.any() else None, minimums if minimums.any() else None, found
 
 
 def measure(predicted: Array, classes: Array, target: Target) -> Proportion:
@@ -408,29 +413,64 @@ def _find_recall_step(scores: Floats, classes: Array, target: Target) -> float:
     return max(0.0, MARGIN - float(margins[n_missed]))
 
 
-def _find_precision_step(scores: Floats, classes: Array, target: Target) -> float:
-    """Return the smallest decrease (negative) of a label's offset that meets a precision.
+def _find_minimum(own: Floats, predicted: Array, classes: Array, target: Target) -> float:
+    """Return the least probability of a label that meets a precision; 0 if all its predictions do.
 
-    The predictions of the label are tested from the most certain ones to all of them. Tests in a
-    fixed order control the error of all tests: if one succeeds, its error level passes to the next.
-    Half of the level is given to the first test, and half to tests that start again after a
-    failure, so that one wrong document among the most certain ones does not end the search.
+    own  (n_documents,), the probability of the predicted class
+    """
+    rows = np.flatnonzero(predicted == target.number)
+    is_correct = classes[rows] == target.number
+    assured = assure_accuracy(own[rows], is_correct, target.minimum, target.confidence)
+    if assured.minimum is None:
+        what = (
+            f"precision {target.minimum:g} of {target.label} cannot be assured with "
+            f"{target.confidence:.4g} confidence: of {number_of(len(rows), 'prediction')} of it, "
+            f"{int(is_correct.sum()):,} are correct, so that at most {assured.bound:.4f} can be"
+        )
+        hint = "lower the target or the confidence, or train on more documents"
+        raise SettingsError(what, where="min_precision", hint=hint)
+    return assured.minimum
+
+
+class Assured(NamedTuple):
+    """The least probability from which predictions are right as often as they should be.
+
+    minimum  0 if all predictions are; None: of no probability it can be assured
+    bound    the highest lower bound of the share of right predictions that was found
+    """
+
+    minimum: float | None
+    bound: float
+
+
+def assure_accuracy(
+    probabilities: Floats, is_correct: Array, minimum: float, confidence: float
+) -> Assured:
+    """Find the least probability from which a share `minimum` of new predictions is right, with
+    this confidence.
+
+    The predictions are tested from the most certain ones to all of them. Tests in a fixed order
+    control the error of all tests: if one succeeds, its error level passes to the next. Half of the
+    level is given to the first test, and half to tests that start again after a failure, so that
+    one wrong document among the most certain ones does not end the search.
+
+    Parameters
+    ----------
+    probabilities, is_correct : (n_predictions,)
 
     Source: Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints, 2003;
     Angelopoulos, Bates, Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms
     to Achieve Risk Control, 2021, section 3.
     """
-    _, margins = _lead(scores, target.number)
-    predicted = np.flatnonzero(margins >= 0)
-    order = predicted[np.argsort(-margins[predicted], kind="stable")]
-    n_correct = np.cumsum(classes[order] == target.number)
-    margins = margins[order]
+    order = np.argsort(-probabilities, kind="stable")
+    n_correct = np.cumsum(is_correct[order])
+    ordered = probabilities[order]
     best = 0.0
     found = 0
     level = 0.0
-    share = (1 - target.confidence) / 2
-    next_start = _least_documents(target.minimum, share)
-    for size in sizes_of_test(margins, next_start):
+    share = (1 - confidence) / 2
+    next_start = _least_documents(minimum, share)
+    for size in sizes_of_test(ordered, next_start):
         if size >= next_start:
             level = level + share
             share = share / 2
@@ -439,17 +479,16 @@ def _find_precision_step(scores: Floats, classes: Array, target: Target) -> floa
             continue
         bound = Proportion(int(n_correct[size - 1]), size).lower_bound(1 - level)
         best = max(best, bound)
-        found, level = (size, level) if bound >= target.minimum else (found, 0.0)
+        if bound >= minimum:
+            found = size
+        else:
+            level = 0.0
     if not found:
-        n = len(order)
-        what = (
-            f"precision {target.minimum:g} of {target.label} cannot be assured with "
-            f"{target.confidence:.4g} confidence: of {number_of(n, 'prediction')} of it, "
-            f"{int((classes[order] == target.number).sum()):,} are correct, so that at most {best:.4f} can be"
-        )
-        hint = "lower the target or the confidence, or train on more documents"
-        raise SettingsError(what, where="min_precision", hint=hint)
-    return 0.0 if found == len(order) else -float(margins[found - 1] + margins[found]) / 2
+        return Assured(None, best)
+    if found == len(order):
+        return Assured(0.0, best)
+    middle = float(ordered[found - 1] + ordered[found]) / 2
+    return Assured(middle if middle > ordered[found] else float(ordered[found - 1]), best)
 
 
 def sizes_of_test(margins: Floats, first: int) -> list[int]:

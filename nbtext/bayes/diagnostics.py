@@ -178,9 +178,9 @@ def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
     by class number.
 
     classes    (n_documents,), the true classes
-    predicted  (n_documents,), the predicted classes
+    predicted  (n_documents,), the predicted classes; negative without one
     """
-    is_wrong = classes != predicted
+    is_wrong = (classes != predicted) & (predicted >= 0)
     true = classes[is_wrong].astype(np.int64)
     wrong = predicted[is_wrong].astype(np.int64)
     first = np.minimum(true, wrong)

@@ -196,7 +196,8 @@ class ModelSettings(LinearSettings):
     )
     min_precision: tuple[tuple[str, float], ...] = setting(
         (),
-        "Minimum precision of a label on new documents, such as spam=0.99; may be repeated.",
+        "Minimum precision of a label on new documents, such as spam=0.99; may be repeated. A document whose most "
+        "probable label is not probable enough for it gets no label.",
         parse=parse_label_share,
         metavar="LABEL=P",
         is_repeated=True,

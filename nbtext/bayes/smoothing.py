@@ -140,8 +140,12 @@ def judge(
         if contents is not None:  # the first document of each content and class
             pairs = np.stack((contents, classes.astype(contents.dtype)))
             rows = np.unique(pairs, axis=1, return_index=True)[1]
-        offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets)
-        calibration = replace(calibration, decision_offsets=offsets)
+        offsets, minimums, proportions = fit_targets(
+            log_posterior[rows], classes[rows], goals.targets
+        )
+        calibration = replace(
+            calibration, decision_offsets=offsets, min_probabilities=minimums
+        )
     mean_posteriors = fit_mean_posteriors(log_posterior, classes)
     figures: list[tuple[Array, ...]] = []
     later = (
@@ -150,7 +154,7 @@ def judge(
     for posterior, truth in chain([(log_posterior, classes)], later):
         own = posterior[np.arange(len(truth)), truth]
         nonconformity = conformal.own_nonconformity(np.exp(posterior), truth)
-        figures.append((truth, calibration.decide(posterior), own, nonconformity))
+        figures.append((truth, calibration.answer(posterior), own, nonconformity))
     classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
     nonconformity = np.concatenate(
         (nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
@@ -360,7 +364,7 @@ def _estimate_other(
             for each, sign in ((block, -1), (block.alone, 1)):
                 (scores,) = each.scores(smoothing)
                 scores = each.ignore_hapaxes(scores, smoothing)
-                predicted = calibration.decide(calibration.log_posterior(scores, each.lengths))
+                predicted = calibration.answer(calibration.log_posterior(scores, each.lengths))
                 change += sign * int((predicted == each.documents.classes).sum())
         return estimate.accuracy + change / estimate.documents
 

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Integers
+from nbtext.bayes.decision_offsets import assure_accuracy
 from nbtext.bayes.diagnostics import Proportion
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import CONFIDENCE, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
 from nbtext.evaluation.curves import N_BINS, ReliabilityBin, sum_bins
@@ -42,12 +43,14 @@ from nbtext.evaluation.outcomes import (
     UNANSWERED,
     LabelNumbers,
     MultilabelOutcomes,
+    Outcomes,
     join_outcomes,
     mark_true,
     measure,
     measure_sets,
     true_sets,
 )
+from nbtext.model.fitted_model import FittedModel, list_targets
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
@@ -59,6 +62,7 @@ from nbtext.settings import join_list, split_list
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
 PAIRS_SHOWN = 50
+DECIMALS = 6  # of a minimum probability
 
 # the kind of the error, the wrong label, another label; see LabelPair
 PairKey = tuple[str, str, str | None]
@@ -113,6 +117,8 @@ class TargetCheck:
     value      the value that is measured
     low, high  its Clopper-Pearson interval, with the confidence of the target
     result     `met` or `missed` if all of the interval is; otherwise `undecided`
+    min_probability, offset  how the model meets it, see TargetDecision; None of models of
+               cross-validation
     """
 
     metric: str
@@ -122,6 +128,28 @@ class TargetCheck:
     low: float
     high: float
     result: str
+    min_probability: float | None = None
+    offset: float | None = None
+
+
+@frozen
+class TargetAccuracy:
+    """The least probability from which a share of the labels is right.
+
+    target           the share
+    confidence       the probability that new documents reach it
+    min_probability  None: it cannot be assured
+    highest          the highest share that can be assured, of any probability
+    answered         share of the documents whose label has this probability
+    accuracy         share of these labels that are right
+    """
+
+    target: float
+    confidence: float
+    min_probability: float | None
+    highest: float
+    answered: float
+    accuracy: float
 
 
 @frozen
@@ -149,6 +177,7 @@ class Evaluation:
     duplicates         Number of documents of a cross-validation that repeat another one, and are
                        in its fold; None: there are none, or a field says which documents are in
                        one fold.
+    target_accuracy    The minimum probability for an accuracy that was asked for; None: none was.
     """
 
     documents: int
@@ -163,6 +192,7 @@ class Evaluation:
     label_pairs: tuple[LabelPair, ...] | None = None
     targets: tuple[TargetCheck, ...] | None = None
     duplicates: int | None = None
+    target_accuracy: TargetAccuracy | None = None
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:
@@ -172,6 +202,36 @@ def without_probabilities(evaluation: Evaluation) -> Evaluation:
     names = [name for name in evaluation.metrics if not ALL_METRICS[name].of_probability]
     metrics = {name: evaluation.metrics[name] for name in names}
     return replace(evaluation, metrics=metrics, reliability=None, unknown_label=None)
+
+
+def find_min_probability(outcomes: Outcomes, target: float) -> TargetAccuracy:
+    """Find the least probability from which a share of the labels is right, also on new documents.
+
+    It is rounded up, so that it can be typed.
+    """
+    is_answered = outcomes.predicted != UNANSWERED
+    best = outcomes.best[is_answered]
+    is_right = outcomes.is_correct[is_answered]
+    assured = assure_accuracy(best, is_right, target, CONFIDENCE)
+    if assured.minimum is None:
+        return TargetAccuracy(target, CONFIDENCE, None, assured.bound, 0.0, 0.0)
+    minimum = math.ceil(assured.minimum * 10**DECIMALS) / 10**DECIMALS
+    kept = best >= minimum
+    found = Proportion(int(is_right[kept].sum()), int(kept.sum()))
+    answered = found.documents / len(outcomes)
+    return TargetAccuracy(target, CONFIDENCE, minimum, assured.bound, answered, found.value)
+
+
+def with_decisions(evaluation: Evaluation, model: FittedModel) -> Evaluation:
+    """Return the evaluation of a model, with how it meets its targets."""
+    if evaluation.targets is None:
+        return evaluation
+    pairs = zip(evaluation.targets, list_targets(model), strict=True)
+    targets = tuple(
+        replace(check, min_probability=own.min_probability, offset=own.offset)
+        for check, own in pairs
+    )
+    return replace(evaluation, targets=targets)
 
 
 class Evaluator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from nbtext.arrays import Array, Bytes, Floats, Integers, Integers32, Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
-from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
+from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
@@ -38,6 +39,7 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 
 # settings that documents with several labels do not have
 OF_ONE_LABEL = ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision")
+MAX_LOG_ODDS = 700.0  # whose exponential is finite
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
@@ -334,6 +336,50 @@ class TrainedModel:
 def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> TrainedModel:
     """Return a model whose counts are in memory; None: it has none."""
     return TrainedModel(fitted, None if counts is None else lambda: counts)
+
+
+@frozen
+class TargetDecision:
+    """A target of a model (`min_recall`, `min_precision`), what left-out documents say of it, and
+    how the model meets it.
+
+    metric           `recall` or `precision`
+    target           the value to reach
+    found            the value on left-out documents; None: it was not estimated
+    low              its lower bound, with the confidence of the target
+    min_probability  the label is predicted from this probability on; None: see `offset`
+    offset           is added to the log-probability of the label; None: nothing is
+    """
+
+    metric: str
+    label: str
+    target: float
+    found: Proportion | None
+    low: float | None
+    min_probability: float | None = None
+    offset: float | None = None
+
+
+def list_targets(model: FittedModel) -> tuple[TargetDecision, ...]:
+    """Return the targets of a model."""
+    settings = model.model_settings
+    offsets = model.calibration.decision_offsets
+    minimums = model.calibration.min_probabilities
+    decisions = []
+    estimated = getattr(model.estimate, "targets", ())
+    for (metric, label, target), found in zip_longest(settings.targets, estimated):
+        k = model.class_of(label)
+        low = None if found is None else found.lower_bound(settings.confidence)
+        decision = TargetDecision(metric, label, target, found, low)
+        if metric == "precision" and minimums is not None and minimums[k] > 0:
+            decision = replace(decision, min_probability=float(minimums[k]))
+        elif offsets is not None and len(model.labels) > 2:
+            decision = replace(decision, offset=float(offsets[k]))
+        elif offsets is not None:
+            odds = np.exp(min(MAX_LOG_ODDS, offsets[k] - offsets[1 - k]))
+            decision = replace(decision, min_probability=float(1 / (1 + odds)))
+        decisions.append(decision)
+    return tuple(decisions)
 
 
 def parts_fitted_to_documents(model: FittedModel) -> list[str]:

@@ -26,7 +26,7 @@ from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitted_model import TargetDecision, TrainedModel, list_targets
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.records import frozen
 
@@ -308,6 +308,7 @@ class Inspection:
     estimated_by: str  # "leave-one-out", or such as "5 folds"
     confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
+    targets: tuple[TargetDecision, ...]  # of recall and precision
     # how the model was trained on unlabeled documents; None: it was not
     unlabeled: Unlabeled | None
     # parameters that were fitted to other documents than the model has now
@@ -412,6 +413,7 @@ def inspect(
         estimated_by=fitted.estimated_by,
         confused=confused,
         outlier_threshold=fitted.calibration.outlier_threshold,
+        targets=list_targets(fitted),
         unlabeled=fitted.unlabeled,
         approximate=fitted.approximate,
         settings=changed_settings(model),

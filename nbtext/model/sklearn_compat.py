@@ -408,15 +408,21 @@ def _margins(model: FittedModel, log_probabilities: Floats) -> Floats:
 
 
 def decide(model: FittedModel, log_probabilities: Floats) -> Any:
-    """Return the label of each text, as an array; with several labels, a list of tuples or an
-    indicator matrix.
+    """Return the label of each text, as an array, with None where a target of precision withholds
+    it; with several labels, a list of tuples or an indicator matrix.
 
     log_probabilities  (n_texts, n_labels)
     """
     values = model.label_values
     margins = _margins(model, log_probabilities)
     if model.task.is_exclusive:
-        return np.array(values)[margins.argmax(axis=1)]
+        classes = margins.argmax(axis=1)
+        labels = np.array(values)[classes]
+        if model.calibration.min_probabilities is None:
+            return labels
+        found = labels.astype(object)
+        found[model.calibration.are_withheld(np.exp(log_probabilities), classes)] = None
+        return found
     chosen = margins >= 0
     if model.label_columns is not None:
         return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
@@ -443,7 +449,7 @@ def accuracy(predicted: Any, y: Any) -> float:
     if isinstance(predicted, list):
         pairs = zip(predicted, map(_trim, list_rows(y)), strict=True)
         return float(np.mean([set(mine) == set(true) for mine, true in pairs]))
-    if predicted.dtype.kind == "U":
+    if predicted.dtype.kind in "UO":
         y = _trim(list_rows(y))
     is_correct = predicted == np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     return float((is_correct.all(axis=1) if is_correct.ndim == 2 else is_correct).mean())

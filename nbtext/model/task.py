@@ -125,6 +125,8 @@ class OneLabel:
             predictions = _minimize_cost(predictions, decisions.cost)
         if decisions.label_thresholds and len(predictions):
             predictions = _apply_thresholds(predictions, decisions.label_thresholds)
+        if not decisions.replaces_label and len(predictions):
+            predictions = self._withhold(predictions)
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
@@ -136,15 +138,32 @@ class OneLabel:
         calibration = self.calibration
         adjustment = self.calibration.prior_adjustment
         offsets = calibration.decision_offsets
+        minimums = calibration.min_probabilities
         calibration = replace(
             calibration,
             prior_adjustment=None
             if adjustment is None
             else align(adjustment, self.labels, labels, 0.0),
             decision_offsets=None if offsets is None else align(offsets, self.labels, labels, 0.0),
+            min_probabilities=None
+            if minimums is None
+            else align(minimums, self.labels, labels, 0.0),
             mean_posteriors=calibration.mean_posteriors if labels == self.labels else None,
         )
         return Selection(hyperparameters, calibration)
+
+    def _withhold(self, predictions: Predictions) -> Predictions:
+        """Return the predictions without the labels that a target of precision withholds."""
+        calibration = self.calibration
+        classes = predictions.label_classes
+        is_withheld = calibration.are_withheld(predictions.probabilities, classes)
+        reasons = {}
+        for row in np.flatnonzero(is_withheld).tolist():
+            k = classes[row]
+            minimum = calibration.min_probabilities[k]  # type: ignore[index]
+            what = f"the label {self.labels[k]} has probability {predictions.best[row]:.6f}"
+            reasons[row] = f"{what}, below {minimum:.6f}, from which its precision is assured"
+        return _abstain(predictions, reasons)
 
     def _add_sets(self, predictions: Predictions, coverage: float) -> Predictions:
         """Return the predictions with prediction sets; a document that could not be read has an

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.evaluator import Evaluation, ThresholdScore
+from nbtext.evaluation.evaluator import Evaluation, TargetAccuracy, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row
 from nbtext.report.result import Result
@@ -42,8 +42,14 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
 def _rows(evaluation: Evaluation) -> Iterator[Row]:
     for name, value in _summary(evaluation).items():
         yield name, value, ""
+    if (target := evaluation.target_accuracy) is not None:
+        yield "target_accuracy", target.target, ""
+        yield "min_probability", target.min_probability, ""
     for check in evaluation.targets or ():
         yield f"target_{check.metric}", check.target, check.label
+        for name in ("min_probability", "offset"):
+            if (value := getattr(check, name)) is not None:
+                yield f"target_{name}", value, check.label
     for score in evaluation.per_label:
         for name, value in asdict(score).items():
             if name != "label" and value is not None:
@@ -91,6 +97,8 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     yield from wrap_metrics(
         {each: shown[each] for each in shown if not (each.is_abstention and has_all)}, screen.width
     )
+    if evaluation.target_accuracy is not None:
+        yield _format_target(evaluation.target_accuracy)
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
@@ -124,6 +132,15 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             yield _confusion_matrix(evaluation)
             return
         yield _frequent_confusions(evaluation)
+
+
+def _format_target(found: TargetAccuracy) -> str:
+    confidence = f"{found.confidence:g} confidence"
+    if found.min_probability is None:
+        why = f"at most {found.highest:.4f} can be" if found.highest else "there are too few documents"
+        return f"accuracy {found.target:g} cannot be assured with {confidence}: {why}"
+    what = f"accuracy {found.target:g} with {confidence}: --min-probability {found.min_probability:g}"
+    return f"{what} ({found.answered:.4f} answered, accuracy among them {found.accuracy:.4f})"
 
 
 def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[str]:

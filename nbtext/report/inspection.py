@@ -75,8 +75,9 @@ def _document(inspection: Inspection) -> dict[str, Any]:
     record = asdict(inspection)
     if inspection.decisions is None:
         record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
-    if not inspection.parts:  # only a combination has them
-        del record["parts"]
+    for name in ("parts", "targets"):  # which few models have
+        if not record[name]:
+            del record[name]
     return record
 
 

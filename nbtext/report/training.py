@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import exp
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO
 from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
+from nbtext.model.fitted_model import list_targets
 from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
@@ -136,21 +136,19 @@ def format_decisions(model: TrainedModel) -> list[str]:
         if before == after:
             change = f"nothing changed, because no offsets improve it ({before:.4f})"
         lines.append(f"optimized {name}: {change}")
-    for (metric, label, minimum), found in zip(settings.targets, estimate.targets, strict=False):
-        bound = found.lower_bound(settings.confidence)
-        confidence = f"{settings.confidence:.4g} confidence"
-        line = (
-            f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
-        )
-        line += f"at least {bound:.4f} with {confidence}; target {minimum:g}"
-        offsets = model.fitted.calibration.decision_offsets
-        k = model.fitted.labels.index(label)
-        if offsets is None:
+    for each in list_targets(model.fitted):
+        if (found := each.found) is None:
+            continue
+        line = f"{each.metric} of {each.label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
+        line += f"at least {each.low:.4f} with {settings.confidence:.4g} confidence; target {each.target:g}"
+        if each.offset is not None:
+            line += f", by the offset {each.offset:+.4g} of its log-probability"
+        elif each.min_probability is None:
             line += ", met by the most probable label"
-        elif len(model.fitted.labels) > 2:
-            line += f", by the offset {offsets[k]:+.4g} of its log-probability"
-        else:  # the probability from which the label is predicted
-            line += f", predicted from probability {1 / (1 + exp(min(700.0, offsets[k] - offsets[1 - k]))):.4g}"
+        else:
+            line += f", predicted from probability {each.min_probability:.4g}"
+            is_withheld = each.metric == "precision"
+            line += ", and no label below it" if is_withheld else ""
         lines.append(line)
     return lines
 

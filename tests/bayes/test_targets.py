@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from nbtext.bayes.decision_offsets import Target, fit_targets, measure, sizes_of_test
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.decision_offsets import WITHHELD, Target, fit_targets, measure, sizes_of_test
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import SettingsError
@@ -27,8 +28,10 @@ def two_classes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return log_posterior(scores), classes
 
 
-def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
-    return np.asarray((scores if offsets is None else scores + offsets).argmax(axis=1))
+def decide(
+    scores: np.ndarray, offsets: np.ndarray | None, minimums: np.ndarray | None
+) -> np.ndarray:
+    return Calibration(decision_offsets=offsets, min_probabilities=minimums).answer(scores)
 
 
 @pytest.mark.exhaustive(every=3)
@@ -47,8 +50,8 @@ def test_new_documents_meet_the_target(
     n_met = 0
     n_samples = 200
     for seed in range(n_samples):
-        offsets, _ = fit_targets(*two_classes(1300, seed), [target])
-        n_met += measure(decide(new, offsets), truth, target).value >= minimum
+        *fitted, _ = fit_targets(*two_classes(1300, seed), [target])
+        n_met += measure(decide(new, *fitted), truth, target).value >= minimum
     assert binomtest(n_met, n_samples, confidence, alternative="less").pvalue > 0.001
     assert n_met / n_samples <= maximum
 
@@ -77,23 +80,29 @@ def test_the_threshold_is_that_of_the_binomial_distribution() -> None:
     """
     scores, classes = two_classes(5000, 7)
     n = int((classes == 1).sum())
-    _, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
+    *_, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
     n_missed = n - found.correct
     assert binom.cdf(n_missed, n, 0.005) <= 0.1 < binom.cdf(n_missed + 1, n, 0.005)
 
 
 def test_decisions_change_no_more_than_needed() -> None:
-    """A target that the most probable labels meet needs no offset; another one moves its label
-    only.
+    """A target that the most probable labels meet needs nothing; one of precision withholds labels
+    of its own, and no document gets another one.
     """
     scores, classes = two_classes(2000, 1)
-    offsets, (found,) = fit_targets(scores, classes, [Target("recall", "ham", 0, 0.9, 0.95)])
-    assert offsets is None
+    offsets, minimums, (found,) = fit_targets(
+        scores, classes, [Target("recall", "ham", 0, 0.9, 0.95)]
+    )
+    assert offsets is minimums is None
     assert found == measure(scores.argmax(axis=1), classes, Target("recall", "ham", 0, 0.9, 0.95))
-    offsets, _ = fit_targets(scores, classes, [Target("precision", "spam", 1, 0.99, 0.9)])
-    assert offsets is not None
-    assert offsets[0] == 0
-    assert offsets[1] < 0
+    offsets, minimums, _ = fit_targets(scores, classes, [Target("precision", "spam", 1, 0.99, 0.9)])
+    assert offsets is None
+    decided = decide(scores, offsets, minimums)
+    before = scores.argmax(axis=1)
+    is_withheld = decided != before
+    assert is_withheld.any()
+    assert (decided[is_withheld] == WITHHELD).all()
+    assert (before[is_withheld] == 1).all()
 
 
 def test_duplicates_and_ties_share_a_side() -> None:
@@ -103,8 +112,8 @@ def test_duplicates_and_ties_share_a_side() -> None:
     classes = np.repeat(classes, 5)
     for metric in ("recall", "precision"):
         target = Target(metric, "spam", 1, 0.99 if metric == "recall" else 0.98, 0.9)
-        offsets, (found,) = fit_targets(scores, classes, [target])
-        predicted = decide(scores, offsets).reshape(-1, 5)
+        *fitted, (found,) = fit_targets(scores, classes, [target])
+        predicted = decide(scores, *fitted).reshape(-1, 5)
         assert (predicted == predicted[:, :1]).all()
         assert measure(predicted.ravel(), classes, target) == found
         assert found.lower_bound(0.9) >= target.minimum
@@ -118,8 +127,8 @@ def test_targets_of_several_labels() -> None:
     classes = random.choice(3, 6000, p=[0.5, 0.3, 0.2])
     scores = log_posterior(random.normal(0, 1, (6000, 3)) * 2 + 4 * np.eye(3)[classes])
     targets = [Target("recall", "a", 0, 0.99, 0.95), Target("precision", "b", 1, 0.97, 0.95)]
-    offsets, found = fit_targets(scores, classes, targets)
-    predicted = decide(scores, offsets)
+    *fitted, found = fit_targets(scores, classes, targets)
+    predicted = decide(scores, *fitted)
     for target, proportion in zip(targets, found, strict=True):
         assert measure(predicted, classes, target) == proportion
         assert proportion.lower_bound(0.95) >= target.minimum
@@ -155,7 +164,7 @@ def test_the_threshold_is_at_a_document() -> None:
     rounding.
     """
     scores, classes = two_classes(5000, 7)
-    offsets, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
+    offsets, _, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
     assert offsets is not None
     margins = np.sort((scores[:, 1] - scores[:, 0])[classes == 1])
     last = float(margins[found.documents - found.correct])

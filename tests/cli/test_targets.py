@@ -67,6 +67,87 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
         assert words in nbtext(f"evaluate test.csv -m m --to {output_format}", cwd=mails).out
 
 
+@pytest.mark.parametrize("model", ["multinomial", "svm"])
+def test_a_target_of_precision_leaves_labels_blank(nbtext: Any, tmp_path: Path, model: str) -> None:
+    """Documents keep their label or lose it, in the command and the library; so the other labels
+    are as right as before.
+    """
+    write_three_labels(tmp_path)
+    folder = tmp_path
+    nbtext(f"train train.csv -o plain --model {model}", cwd=folder).ok()
+    options = f"--model {model} --min-precision c=0.9"
+    trained = nbtext(f"train train.csv -o m {options}", cwd=folder)
+    assert ", and no label below it" in trained.err
+    before, after = (
+        [
+            json.loads(line)
+            for line in nbtext(f"predict test.csv -m {name} --to jsonl", cwd=folder).out.splitlines()
+        ]
+        for name in ("plain", "m")
+    )
+    (target,) = nbtext("inspect m --to json", cwd=folder).json["targets"]
+    evaluated = evaluate(nbtext, folder, "-m", "m")
+    minimum = target["min_probability"]
+    assert evaluated["targets"][0]["min_probability"] == minimum
+    expected = [
+        None if old["label"] == "c" and old["probability"] < minimum else old["label"]
+        for old in before
+    ]
+    assert [new["label"] for new in after] == expected
+    assert None in expected
+    assert f"below {minimum:.6f}" in after[expected.index(None)]["reason"]
+    assert evaluated["unanswered"] == expected.count(None)
+    assert evaluated["targets"][0]["value"] >= 0.9
+    plain = evaluate(nbtext, folder, "-m", "plain")
+    assert evaluated["accuracy_among_answered"] > plain["accuracy"]
+    for k in (0, 1):
+        assert evaluated["per_label"][k] == plain["per_label"][k]
+    texts = [line.split(",")[1] for line in (folder / "test.csv").read_text().splitlines()[1:]]
+    classifier = TextClassifier.load(folder / "m")
+    assert classifier.predict(texts).tolist() == expected
+    true = [line.split(",")[0] for line in (folder / "test.csv").read_text().splitlines()[1:]]
+    assert classifier.score(texts, true) == pytest.approx(evaluated["accuracy"])
+    for output_format in ("c", "js", "csv"):
+        refused = nbtext(f"export m --to {output_format} -o e", cwd=folder)
+        assert "withholds labels by --min-precision" in refused.err
+
+
+def write_three_labels(folder: Path) -> None:
+    for name, seed in (("train", 0), ("test", 1)):
+        random = np.random.default_rng(seed)
+        lines = ["label,text\n"]
+        for _ in range(1500):
+            label = str(random.choice(list("abc"), p=[0.5, 0.3, 0.2]))
+            words = [
+                f"{label if random.random() < 0.6 else random.choice(list('abc'))}{random.integers(30)}"
+                for _ in range(5)
+            ]
+            lines.append(f"{label},{' '.join(words)}\n")
+        (folder / f"{name}.csv").write_text("".join(lines))
+
+
+def test_the_minimum_probability_of_an_accuracy(nbtext: Any, tmp_path: Path) -> None:
+    """`predict` and `evaluate` take the figure, and their labels are then right as often as was
+    asked for; what cannot be reached is said.
+    """
+    write_three_labels(tmp_path)
+    nbtext("train train.csv -o m", cwd=tmp_path).ok()
+    found = evaluate(nbtext, tmp_path, "-m", "m", "--target-accuracy", "0.95")["target_accuracy"]
+    minimum = found["min_probability"]
+    again = evaluate(nbtext, tmp_path, "-m", "m", "--min-probability", repr(minimum))
+    assert again["accuracy_among_answered"] == pytest.approx(found["accuracy"])
+    assert again["answered"] == pytest.approx(found["answered"])
+    n = round(1500 * found["answered"])
+    low, _ = binomtest(round(n * found["accuracy"]), n).proportion_ci(0.9, "exact")
+    assert low >= 0.95
+    out = nbtext("evaluate test.csv -m m --target-accuracy 0.95", cwd=tmp_path).out
+    assert f"min_probability\t{minimum:.6f}\t" in out
+    table = nbtext("evaluate test.csv -m m --target-accuracy 0.999 --to table", cwd=tmp_path).out
+    assert "accuracy 0.999 cannot be assured with 0.95 confidence" in table
+    by_folds = evaluate(nbtext, tmp_path, "--folds", "3", "--target-accuracy", "0.9")
+    assert by_folds["target_accuracy"]["accuracy"] >= 0.9
+
+
 def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
     """`evaluate --folds` checks what `train` would train."""
     (check,) = evaluate(nbtext, mails, "--folds", "4", "--min-precision", "spam=0.95")["targets"]

@@ -72,8 +72,12 @@ def named_features(model: FittedModel) -> Vocabulary:
     Raises
     ------
     ModelError
-        The features are hashed, or the model has several weights for each feature and label.
+        The features are hashed, the model has several weights for each feature and label, or it
+        withholds labels.
     """
+    if model.calibration.min_probabilities is not None:
+        what = "the model withholds labels by --min-precision, which no other program would do"
+        raise ModelError(what, hint="train without --min-precision")
     if model.scorer.derivation is not None:
         what = f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported"
         raise ModelError(what, hint="fit another one to its counts, such as --model multinomial")
