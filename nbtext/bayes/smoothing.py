@@ -143,9 +143,7 @@ def judge(
         offsets, minimums, proportions = fit_targets(
             log_posterior[rows], classes[rows], goals.targets
         )
-        calibration = replace(
-            calibration, decision_offsets=offsets, min_probabilities=minimums
-        )
+        calibration = replace(calibration, decision_offsets=offsets, min_probabilities=minimums)
     mean_posteriors = fit_mean_posteriors(log_posterior, classes)
     figures: list[tuple[Array, ...]] = []
     later = (

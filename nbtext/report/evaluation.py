@@ -137,9 +137,15 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
 def _format_target(found: TargetAccuracy) -> str:
     confidence = f"{found.confidence:g} confidence"
     if found.min_probability is None:
-        why = f"at most {found.highest:.4f} can be" if found.highest else "there are too few documents"
+        why = (
+            f"at most {found.highest:.4f} can be"
+            if found.highest
+            else "there are too few documents"
+        )
         return f"accuracy {found.target:g} cannot be assured with {confidence}: {why}"
-    what = f"accuracy {found.target:g} with {confidence}: --min-probability {found.min_probability:g}"
+    what = (
+        f"accuracy {found.target:g} with {confidence}: --min-probability {found.min_probability:g}"
+    )
     return f"{what} ({found.answered:.4f} answered, accuracy among them {found.accuracy:.4f})"
 
 

@@ -81,7 +81,9 @@ def test_a_target_of_precision_leaves_labels_blank(nbtext: Any, tmp_path: Path, 
     before, after = (
         [
             json.loads(line)
-            for line in nbtext(f"predict test.csv -m {name} --to jsonl", cwd=folder).out.splitlines()
+            for line in nbtext(
+                f"predict test.csv -m {name} --to jsonl", cwd=folder
+            ).out.splitlines()
         ]
         for name in ("plain", "m")
     )
