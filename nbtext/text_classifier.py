@@ -453,4 +453,13 @@ class TextClassifier:
         return sklearn_compat.classifier_tags()
 
 
+def restore(stored: dict[str, Any]) -> TextClassifier:
+    """Return the classifier of the entries of a model file, as checked as by `load`: `joblib.load`
+    calls it, because the file names it.
+    """
+    from nbtext.artifact.model import restore_model
+
+    return TextClassifier.from_model(restore_model(stored.get("header"), stored.get("data")))
+
+
 sklearn_compat.document_parameters(TextClassifier, FeatureSettings, ModelSettings)

@@ -36,6 +36,7 @@ from nbtext.artifact.storage import (
     load,
     name_errors,
     newer_error,
+    open_entries,
     save,
 )
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -61,6 +62,7 @@ from nbtext.model.fitted_model import (
 )
 from nbtext.model.task import OneLabel, Task
 
+OPENED = "the model file"  # in errors, where joblib has read it
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 # fields of FittedModel
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
@@ -191,7 +193,20 @@ def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> Traine
         The path has another type.
     """
     path = _check_path(path)
-    record = load(path, is_file=is_file)
+    return _read_model(load(path, is_file=is_file), path)
+
+
+def restore_model(header: Any, data: Any) -> TrainedModel:
+    """Return the trained model of the two entries of a model file, which joblib has read; see
+    `load_model`.
+    """
+    with name_errors(OPENED):
+        record = open_entries(header, data)
+    return _read_model(record, OPENED)
+
+
+def _read_model(record: Record, path: str) -> TrainedModel:
+    """Return the trained model of a record; `path` names the file in errors."""
     with name_errors(path):
         fitted = _read_fitted_model(record)
         counts = record.get("counts")

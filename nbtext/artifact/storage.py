@@ -4,9 +4,10 @@ without a pickle.
     joblib.dump({"header": text, "data": bytes as an array of uint8}, file, protocol=3)
 
 writes the same bytes, wherever it runs: three constants around the text and the bytes, and two
-lengths. So the reader compares the constants, and never interprets them. The header is a record of
-plain data. In the place of each array, it has the array's dtype, shape, offset in the data, and
-checksum:
+lengths; but for CALL. This names the function of nbtext that `joblib.load` calls with the two
+entries, `restore`, and older files lack it. So the reader compares the constants, and never
+interprets them. The header is a record of plain data. In the place of each array, it has the
+array's dtype, shape, offset in the data, and checksum:
 
     {"checksum": "…", "format": "nbtext model", "version": 3, …,
      "scorer": {"bias": {"dtype": "<f8", "shape": [20], "offset": 0, "checksum": 1234}, …}, …}
@@ -41,7 +42,15 @@ from zlib import error as zlib_error
 import numpy as np
 
 from nbtext.arrays import Array, Bytes
-from nbtext.documents.streams import READ, READ_NOW, similar_path, take_opened
+from nbtext.documents.streams import (
+    READ,
+    READ_NOW,
+    hide_credentials,
+    is_url,
+    open_url,
+    similar_path,
+    take_opened,
+)
 from nbtext.errors import ArtifactError, reason_of
 from nbtext.records import frozen
 
@@ -51,8 +60,13 @@ VERSION = 3
 UPDATE_HINT = "update nbtext: pip install --upgrade nbtext"
 TRAIN_HINT = "give the file that nbtext train wrote"
 
-# the length of the header in 4 bytes and the header follow
-START = b"\x80\x03}q\x00(X\x06\x00\x00\x00headerq\x01X"
+PROTOCOL = b"\x80\x03"
+CALL = b"cnbtext.text_classifier\nrestore\n"  # as many bytes as two rows of 16
+ENTRIES = b"}q\x00(X\x06\x00\x00\x00headerq\x01X"
+START = PROTOCOL + CALL + ENTRIES  # the length of the header in 4 bytes and the header follow
+END = b"u\x85R."
+OLD_START = PROTOCOL + ENTRIES
+OLD_END = b"u."
 BEFORE_LENGTH = (
     b"q\x02X\x04\x00\x00\x00dataq\x03cjoblib.numpy_pickle\nNumpyArrayWrapper\nq\x04)\x81q\x05}q\x06(X\x08\x00\x00\x00"
     b"subclassq\x07cnumpy\nndarray\nq\x08X\x05\x00\x00\x00shapeq\t"
@@ -62,7 +76,6 @@ AFTER_LENGTH = (  # its last byte but one is the length of the padding
     b"q\x0f\x89\x88\x87q\x10Rq\x11(K\x03X\x01\x00\x00\x00|q\x12NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x13bX\n\x00\x00\x00"
     b"allow_mmapq\x14\x88X\x1b\x00\x00\x00numpy_array_alignment_bytesq\x15K\x10ub\x01\xff"
 )
-END = b"u."
 CHECKSUM = b'{"checksum":"%08x",'  # the header begins with it; it is that of the rest of the header
 LENGTH_BYTES = 4
 ALIGNMENT_BYTES = 16
@@ -143,7 +156,7 @@ class StoredArray:
 
 
 class Content:
-    """The bytes of a model file, which stays open, or of a pipe. Memory is allocated only for bytes
+    """The bytes of a model file, which stays open, or of a pipe or a URL. Memory is allocated only for bytes
     that there are.
 
     They are read, not memory-mapped: what was audited does not change, and a file that is cut while
@@ -161,6 +174,8 @@ class Content:
         self._lock = Lock()
         if (opened := take_opened(path)) is not None:
             self._file: Any = opened
+        elif is_url(path) and not is_file:
+            self._file = open_url(path)
         elif path != "-":
             self._descriptor = os.open(path, READ_NOW if is_file else READ)
             self._file = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115 - it need not be closed
@@ -225,6 +240,18 @@ class Content:
         self.require(stop)
         if len(self.peek(stop, stop + 1)):
             raise damaged_error("bytes follow its end")
+
+
+class _Bytes(Content):
+    """The bytes of all arrays, in memory."""
+
+    def __init__(self, data: Bytes) -> None:
+        self._descriptor = -1
+        self._data = data
+        self.n_bytes = len(data)
+
+    def peek(self, start: int, stop: int) -> Bytes:
+        return self._data[start:stop].copy()
 
 
 def save(record: Record, path: str, *, is_packed: bool = False) -> None:
@@ -360,9 +387,11 @@ def load(path: str, *, is_file: bool = False) -> Record:
     """
     with name_errors(path):
         content = Content(path, is_file=is_file)
-        _check_start(content.peek(0, HEAD_BYTES).tobytes())
-        n_before = len(START) + LENGTH_BYTES
-        n_header = int.from_bytes(content.take(len(START), n_before).tobytes(), "little")
+        head = content.peek(0, HEAD_BYTES).tobytes()
+        _check_start(head)
+        start, end = (START, END) if head.startswith(START) else (OLD_START, OLD_END)
+        n_before = len(start) + LENGTH_BYTES
+        n_header = int.from_bytes(content.take(len(start), n_before).tobytes(), "little")
         if n_header > MAX_HEADER_BYTES:
             raise foreign_error(f"has a header of more than {MAX_HEADER_BYTES:,} bytes")
         header = content.take(n_before, n_before + n_header).tobytes()
@@ -370,24 +399,35 @@ def load(path: str, *, is_file: bool = False) -> Record:
         middle = _middle(n_data)
         content.data_start = n_before + n_header + len(middle)
         stop = content.data_start + n_data
-        content.check_end(stop + len(END))
+        content.check_end(stop + len(end))
         parts = (
             content.take(n_before + n_header, content.data_start),
-            content.take(stop, stop + len(END)),
+            content.take(stop, stop + len(end)),
         )
         if content.data_start % ALIGNMENT_BYTES or [part.tobytes() for part in parts] != [
             middle,
-            END,
+            end,
         ]:
             raise damaged_error("its parts do not fit together")
         return record
+
+
+def open_entries(header: Any, data: Any) -> Record:
+    """Return the record of the two entries of a model file, which joblib has read; see `load`."""
+    if not isinstance(header, str) or not isinstance(data, np.ndarray) or data.dtype != np.uint8:
+        raise foreign_error("has other entries than a header and bytes")
+    content = _Bytes(np.asarray(data).reshape(-1))
+    record, n_data = _parse(header.encode("ascii", "replace"), content)
+    if n_data != content.n_bytes:
+        raise damaged_error("its parts do not fit together")
+    return record
 
 
 def _check_start(head: bytes) -> None:
     """Raise ArtifactError, which names the kind of file, unless a file with these first bytes can
     be a model.
     """
-    if head.startswith(START):
+    if head.startswith((START, OLD_START)):
         return
     if not head:
         raise ArtifactError("the file is empty", hint=TRAIN_HINT)
@@ -529,7 +569,8 @@ def name_errors(path: str) -> Iterator[None]:
     except ArtifactError as error:
         if len(error.what) > MAX_ERROR_CHARACTERS:  # it holds a name or a value of the file
             error.what = f"{error.what[:MAX_ERROR_CHARACTERS]}..."
-        error.where = error.where or ("standard input" if path == "-" else path or "''")
+        name = "standard input" if path == "-" else hide_credentials(path) or "''"
+        error.where = error.where or name
         raise
 
 

@@ -90,7 +90,7 @@ def model_file() -> Any:
     """Return the field of -m."""
     return setting(
         "",
-        "Model file; - is standard input.",
+        "Model file, or its URL; - is standard input.",
         flags=("-m", "--model-file"),
         file="model",
         is_required=True,

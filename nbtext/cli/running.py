@@ -235,9 +235,10 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
     change  is called as `update_source`
     """
     from nbtext.artifact.model import load_model
+    from nbtext.documents.streams import is_url
 
     is_replaced = given.output is None and given.model != "-"
-    if is_replaced and is_written_to(given.model):
+    if is_replaced and (is_url(given.model) or is_written_to(given.model)):
         what = f"{given.model} is not a regular file, so that the changed model cannot replace it"
         raise SettingsError(what, where="MODEL", hint="name the new file with -o")
     with model_output(given.model if is_replaced else given.output) as target:

@@ -180,7 +180,7 @@ def open_stream(path: str, *, offset: int = 0) -> ByteStream:
     if path == STANDARD_INPUT:
         stream = _standard_input()
     else:
-        stream = _url_stream(path, offset) if is_url(path) else _file_stream(path, offset)
+        stream = open_url(path, offset) if is_url(path) else _file_stream(path, offset)
     try:
         return stream if offset else stream.unpack()
     except BaseException:
@@ -310,7 +310,7 @@ def _file_stream(path: str, offset: int) -> ByteStream:
     return _handle_stream(path, handle, lambda: os.close(handle))
 
 
-def _url_stream(url: str, offset: int) -> ByteStream:
+def open_url(url: str, offset: int = 0) -> ByteStream:
     """Open a file at a URL. HTTP at offset 0 uses one plain request: some servers have no range
     requests.
     """
@@ -465,7 +465,7 @@ def read_url(url: str, limit: int) -> bytes | int:
         The URL cannot be read.
     """
     content = b""
-    with closing(_url_stream(url, 0)) as stream:
+    with closing(open_url(url)) as stream:
         while len(content) <= limit and (block := stream.read()):
             content += block
     return content if len(content) <= limit else errno.EFBIG

@@ -76,9 +76,24 @@ def _find(record: Any, where: str) -> tuple[Any, Any]:
     return record, last
 
 
+def entries_alone(content: bytes) -> bytes:
+    """Return a file of the first form of version 3: it names no function for joblib.load."""
+    assert content.startswith(storage.START)
+    assert content.endswith(storage.END)
+    inner = content[len(storage.START) : -len(storage.END)]
+    return storage.OLD_START + inner + storage.OLD_END
+
+
+def open_entries(path: Any) -> dict[str, Any]:
+    """Return the two entries of a file, as joblib.load returns those of one without a function."""
+    with open(path, "rb") as file:
+        found: dict[str, Any] = joblib.load(io.BytesIO(entries_alone(file.read())))
+    return found
+
+
 def assemble(header: str | dict[str, Any], data: bytes = b"") -> bytes:
-    """Return a file with this header and these bytes of arrays, as joblib writes it; the header
-    gets its checksum.
+    """Return a file with this header and these bytes of arrays, as joblib writes it, but for its
+    function; the header gets its checksum.
     """
     text = header if isinstance(header, str) else json.dumps(header, separators=(",", ":"))
     for n_spaces in range(ALIGNMENT):
@@ -92,7 +107,8 @@ def assemble(header: str | dict[str, Any], data: bytes = b"") -> bytes:
         if (len(content) - len(data) - 2) % ALIGNMENT == 0 and content[
             -len(data) - 4 : -len(data) - 2
         ] == b"\x01\xff":
-            return content
+            inner = content[len(storage.OLD_START) : -len(storage.OLD_END)]
+            return storage.START + inner + storage.END
     raise AssertionError("no padding aligns the file")
 
 

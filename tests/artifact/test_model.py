@@ -8,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, get_args
 
+import joblib
 import numpy as np
 import pytest
 import stored_models
@@ -194,6 +195,7 @@ def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found["probabilities"], expected["probabilities"], rtol=1e-9)
     classifier.save(tmp_path / "again")
     assert answer(name, load_model(tmp_path / "again")) == found
+    assert answer(name, joblib.load(tmp_path / "again")) == found
     if name.endswith("with-sample"):
         labels = [("apple",)] if name.startswith("several") else ["apple"]
         assert (

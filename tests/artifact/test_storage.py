@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import pickletools
 import subprocess
 import sys
 import threading
@@ -17,8 +18,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stored import load
+from stored import entries_alone, load, open_entries
 
+from nbtext import load_model
 from nbtext.artifact import storage
 from nbtext.artifact.storage import MAX_VALUES, save
 from nbtext.errors import ArtifactError, OutputError
@@ -106,16 +108,18 @@ def test_load_returns_what_was_saved(record: dict[str, Any], tmp_path: Path) -> 
 @in_one_folder
 @given(record=records)
 def test_bytes_are_those_of_joblib(record: dict[str, Any], tmp_path: Path) -> None:
-    """A file is what joblib.dump writes of what joblib.load reads: a text, and an array of
-    bytes.
+    """But for the function that it names, a file is what joblib.dump writes of what joblib.load
+    reads: a text, and an array of bytes; and it is read without the function, too.
     """
     save(record, str(tmp_path / "model"))
-    opened = joblib.load(tmp_path / "model")
+    opened = open_entries(tmp_path / "model")
     assert list(opened) == ["header", "data"]
     assert type(opened["header"]) is str and opened["data"].dtype == np.uint8
     file = io.BytesIO()
     joblib.dump(opened, file, compress=0, protocol=3)
-    assert (tmp_path / "model").read_bytes() == file.getvalue()
+    assert entries_alone((tmp_path / "model").read_bytes()) == file.getvalue()
+    (tmp_path / "old").write_bytes(file.getvalue())
+    assert same(load(tmp_path / "old"), load(tmp_path / "model"))
 
 
 @in_one_folder
@@ -125,7 +129,7 @@ def test_arrays_can_be_read_without_nbtext(record: dict[str, Any], tmp_path: Pat
     once.
     """
     save(record, str(tmp_path / "model"))
-    opened = joblib.load(tmp_path / "model")
+    opened = open_entries(tmp_path / "model")
     header = json.loads(opened["header"])
     for name, expected in record.items():
         place = header[name]
@@ -135,7 +139,7 @@ def test_arrays_can_be_read_without_nbtext(record: dict[str, Any], tmp_path: Pat
         )
     n_bytes = len(opened["data"])
     save({**record, "again": apart(record)}, str(tmp_path / "model"))
-    assert len(joblib.load(tmp_path / "model")["data"]) == n_bytes
+    assert len(open_entries(tmp_path / "model")["data"]) == n_bytes
 
 
 @pytest.mark.parametrize("n_bytes", [0, 240, 256, 65520, 65536, 1 << 20])
@@ -145,16 +149,37 @@ def test_lengths_of_every_form(n_bytes: int, n_characters: int, tmp_path: Path) 
     content = {"bytes": (np.arange(n_bytes) % 7).astype(np.uint8)} if n_bytes else {}
     save({"text": "x" * n_characters, **content}, str(tmp_path / "model"))
     file = io.BytesIO()
-    joblib.dump(joblib.load(tmp_path / "model"), file, protocol=3)
-    assert (tmp_path / "model").read_bytes() == file.getvalue()
+    joblib.dump(open_entries(tmp_path / "model"), file, protocol=3)
+    assert entries_alone((tmp_path / "model").read_bytes()) == file.getvalue()
     assert len(load(tmp_path / "model")["text"]) == n_characters
 
 
-def test_joblib_opens_it_without_nbtext(tmp_path: Path) -> None:
-    """No module of nbtext is needed to open a model."""
+def test_a_file_names_one_function_of_nbtext(tmp_path: Path) -> None:
+    """Whatever stands in its header, a scanner of pickles finds this function, and what joblib
+    needs for an array.
+    """
+    save({"labels": ["cos\nsystem\n"], "counts": np.arange(3)}, str(tmp_path / "model"))
+    content = (tmp_path / "model").read_bytes()
+    before = content.index(storage.AFTER_LENGTH) + len(storage.AFTER_LENGTH) - 2
+    program = content[:before] + storage.END  # without the bytes of arrays, which joblib reads
+    found = [value for opcode, value, _ in pickletools.genops(program) if opcode.name == "GLOBAL"]
+    assert found == [
+        "nbtext.text_classifier restore",
+        "joblib.numpy_pickle NumpyArrayWrapper",
+        "numpy ndarray",
+        "numpy dtype",
+    ]
+
+
+def test_joblib_gets_the_same_checks(tmp_path: Path) -> None:
+    """What `load_model` refuses, joblib.load refuses with the same words."""
     save({"labels": ["ham", "spam"], "counts": np.arange(3)}, str(tmp_path / "model"))
-    code = "import sys, joblib; joblib.load(sys.argv[1]); assert not any(m.startswith('nbtext') for m in sys.modules)"
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "model")], check=True, cwd=tmp_path)
+    messages = []
+    for load_file in (joblib.load, load_model):
+        with pytest.raises(ArtifactError) as caught:
+            load_file(tmp_path / "model")
+        messages.append(caught.value.what)
+    assert messages[0] == messages[1] != ""
 
 
 @in_one_folder

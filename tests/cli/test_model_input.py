@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_header
 
 TABLE = "queue,body,subject\nham,lunch meeting,a\nspam,win prize cash,b\nham,lunch friend,c\nspam,prize loan,d\n"
 MAIL = b"From: ada@example.org\nSubject: win a prize\n\nwin cash now\nprize\n"
@@ -88,7 +89,6 @@ def test_separate_fields_of_sources_without_fields_are_remembered(
 
 
 def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> None:
-    import joblib
 
     keep = "--keep-sample 99"
     (folder / "b.csv").write_text("label,text\nham,lunch\nspam,prize\n")
@@ -96,8 +96,7 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
     nbtext("merge m other -o both").ok()
     nbtext("merge m m -o twice").ok()
     both, other, twice, one = (
-        json.loads(joblib.load(folder / name)["header"])["input"]
-        for name in ("both", "other", "twice", "m")
+        read_header(folder / name)["input"] for name in ("both", "other", "twice", "m")
     )
     assert other.pop("unit") == "row" and both == other
     assert twice == one

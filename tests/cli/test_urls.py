@@ -53,6 +53,17 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
     here = nbtext(f"predict test.jsonl {ask}")
     there = nbtext(f"predict {server}/test.jsonl {ask}")
     assert (there.status, there.out.replace(f"{server}/", "")) == (0, here.out)
+    for command in (
+        "evaluate test.jsonl -m",
+        "predict test.jsonl -m",
+        "inspect",
+        "explain test.jsonl -m",
+    ):
+        assert nbtext(f"{command} {server}/here") == nbtext(f"{command} here")
+    nbtext(f"update {server}/here test.jsonl").refused(
+        1, "cannot replace it; name the new file with -o"
+    )
+    nbtext(f"update {server}/here test.jsonl -o grown").ok()
 
 
 def test_what_is_not_there(nbtext: Any, server: str) -> None:
@@ -61,3 +72,5 @@ def test_what_is_not_there(nbtext: Any, server: str) -> None:
     result = nbtext(f"train {url}/none.jsonl?key=secret -o m")
     said = f"nbtext: {server}/none.jsonl: cannot be read: there is no such file; check the URL\n"
     assert (result.status, result.out, result.err) == (1, "", said)
+    ran = nbtext(f"predict - -m {url}/none.joblib?key=secret")
+    assert (ran.status, ran.err) == (1, said.replace("none.jsonl", "none.joblib"))

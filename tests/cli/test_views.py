@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pytest
+from made_files import read_header
 
 from nbtext import TextClassifier
 from nbtext.artifact.model import load_model, save_model
@@ -157,7 +157,7 @@ def test_the_file_holds_each_view(nbtext: Any, letters: Path) -> None:
     too.
     """
     nbtext(f"train {letters}/train --view word:1 --view word:2 -o m.joblib").ok()
-    header = json.loads(joblib.load("m.joblib")["header"])
+    header = read_header("m.joblib")
     assert [view["settings"]["view"] for view in header["views"]] == 2 * [["word:1", "word:2"]]
     assert [view["vocabulary"] for view in header["views"]] == header["counts"]["vocabulary"]
     names = load_model("m.joblib").fitted.vocabulary

@@ -48,3 +48,10 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 def read_rows(path: Path) -> list[Any]:
     """Return the rows of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def read_header(path: Any) -> Any:
+    """Return the header of a model file, as a program without nbtext reads it."""
+    content = Path(path).read_bytes()
+    start = content.index(b'{"checksum"')
+    return json.JSONDecoder().raw_decode(content[start:].decode("latin-1"))[0]

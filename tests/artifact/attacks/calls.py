@@ -29,20 +29,22 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
     length = honest().index(storage.BEFORE_LENGTH) + len(storage.BEFORE_LENGTH)
     behind_length = honest().index(storage.AFTER_LENGTH)
     places = {
-        "before-the-header": (3, 3, b"0"),
+        "before-the-function": (2, 2, b"0"),
         "behind-the-header": (behind, behind, b"0"),
         "behind-the-name": (behind + 13, behind + 13, b"0"),
         "as-length": (length, behind_length, b""),
         "behind-the-length": (behind_length, behind_length, b"0"),
         "in-the-padding": (len(honest()) - len(data) - 4, len(honest()) - len(data) - 4, b"0"),
-        "behind-the-array": (len(honest()) - 2, len(honest()) - 2, b"0"),
+        "behind-the-array": (len(honest()) - 4, len(honest()) - 4, b"0"),
         "behind-the-entries": (len(honest()) - 1, len(honest()) - 1, b"0"),
     }
     for label, (start, stop, after) in places.items():
         attack = f"model-{label}"
         program = b"cos\nsystem\n(" + long_text(command(attack)) + b"tR" + after
         content = honest()[:start] + program + honest()[stop:]
-        yield Attack(attack, content, is_live=label not in ("before-the-header", "in-the-padding"))
+        yield Attack(attack, content, is_live=label != "in-the-padding")
+    call = b"cos\nsystem\n" + long_text(command("model-of-another-function")) + b"\x85R."
+    yield Attack("model-of-another-function", storage.PROTOCOL + call + honest()[2:], is_live=True)
     yield Attack(
         "model-behind-the-end",
         honest() + b"cos\nsystem\n(" + long_text(command("model-behind-the-end")) + b"tR.",
@@ -66,8 +68,14 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
         "subclass": (b"ndarray\n", b"memmap1\n"),
         "mmap": (b"\x88X\x1b", b"\x89X\x1b"),
         "alignment": (b"K\x10ub", b"K\x08ub"),
-        "protocol": (b"\x80\x03}", b"\x80\x02}"),
-        "end": (b"u.", b"s."),
+        "protocol": (b"\x80\x03c", b"\x80\x02c"),
+        "end": (b"u\x85R.", b"s\x85R."),
+        "call": (b"\x85R.", b"\x85\x81."),
+        "function": (
+            b"nbtext.text_classifier\nrestore",
+            b"builtins\ncompile\x20\x20\x20\x20\x20\x20\x20\x20",
+        ),
+        "module-of-the-function": (b"nbtext.text", b"nbtext.test"),
     }.items():
         before, found, after = honest().rpartition(old)
         assert found
