@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from queue import Queue
 from threading import Thread
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+END: Any = object()  # in a queue, after its last item
 Result = TypeVar("Result")
 # of mallopt(3)
 M_ARENA_MAX = -8
@@ -91,6 +93,58 @@ def thread_pool(jobs: int) -> Any:
             self.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
 
     return Pool(jobs)
+
+
+def use_twice(
+    items: Iterable[Item],
+    first: Callable[[Iterator[Item]], None],
+    second: Callable[[Iterator[Item]], None],
+) -> None:
+    """Give the same items to two functions, the second in a thread of its own, without holding more
+    than one.
+
+    If one of them fails, the other gets an error in the place of an item, and that of the first
+    failure is raised.
+    """
+    queue = Queue[Any](1)
+    errors: list[BaseException] = []
+
+    def pull() -> Iterator[Item]:
+        while (item := queue.get()) is not END:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+    def use() -> None:
+        items_of_second = pull()
+        try:
+            second(items_of_second)
+        except BaseException as error:
+            errors.append(error)
+            with suppress(BaseException):
+                for _ in pull():
+                    pass
+
+    def push() -> Iterator[Item]:
+        for item in items:
+            if errors:
+                raise errors[0]
+            queue.put(item)
+            yield item
+        queue.put(END)
+        thread.join()
+        if errors:
+            raise errors[0]
+
+    thread = Thread(target=use, daemon=True)
+    thread.start()
+    try:
+        first(push())
+    except BaseException as error:
+        if thread.is_alive():
+            queue.put(error)
+            thread.join()
+        raise
 
 
 def parallel_map(

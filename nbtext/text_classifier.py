@@ -15,6 +15,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
+from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.matrix import Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.word_lists import describe_unmatched
@@ -33,6 +34,7 @@ from nbtext.model.training import (
     train_on_counts,
     train_on_source,
 )
+from nbtext.parallel import parallel_map
 from nbtext.registry import load_method
 
 if TYPE_CHECKING:
@@ -314,30 +316,32 @@ class TextClassifier:
         """Add the training documents of other classifiers with the same parameters."""
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
-    def predict(self, X: Iterable[str]) -> Any:
+    def predict(self, X: Iterable[str], *, jobs: int = 1) -> Any:
         """Return the label of each text, shape (n_documents,), None where `min_precision` withholds
         it; with several labels, a tuple for each, or a matrix.
-        """
-        return sklearn_compat.decide(self.fitted_, self._log_posterior(X))
 
-    def predict_proba(self, X: Iterable[str]) -> Floats:
+        jobs  number of threads that count the features of texts; the result does not depend on it
+        """
+        return sklearn_compat.decide(self.fitted_, self._log_posterior(X, jobs))
+
+    def predict_proba(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of
         `classes_`.
         """
-        return np.exp(self.predict_log_proba(X))
+        return np.exp(self.predict_log_proba(X, jobs=jobs))
 
-    def predict_log_proba(self, X: Iterable[str]) -> Floats:
+    def predict_log_proba(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
-        return self._arrange(self._log_posterior(X), absent=-np.inf)
+        return self._arrange(self._log_posterior(X, jobs), absent=-np.inf)
 
-    def decision_function(self, X: Iterable[str]) -> Floats:
+    def decision_function(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
 
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second
         one. If texts have several labels, log-odds minus those of the threshold; a label is
         predicted from 0 on.
         """
-        return sklearn_compat.decision_values(self.fitted_, self._log_posterior(X))
+        return sklearn_compat.decision_values(self.fitted_, self._log_posterior(X, jobs))
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
         """Return the accuracy on texts X with labels y; with several labels, all of a text must be
@@ -435,13 +439,25 @@ class TextClassifier:
             raise InputError(what)
         return self._count(documents, given, size, settings)[0]
 
-    def _log_posterior(self, X: Iterable[str]) -> Floats:
+    def _log_posterior(self, X: Iterable[str], jobs: int = 1) -> Floats:
         """Return log-probabilities in the order of the model's classes."""
+        if jobs < 1:
+            raise ValueError(f"jobs is a number of threads, at least 1, not {jobs}")
         documents = sklearn_compat.read_documents(X, self.fitted_.feature_settings, self.fitted_)
         if self._predictor is None:
             self._predictor = Predictor(self.fitted_)
-        scores = self._predictor.score(documents if isinstance(documents, Matrix) else (documents,))
-        return self._predictor.log_probabilities(scores)
+        predictor = self._predictor
+
+        def predict(part: list[str] | Matrix) -> Floats:
+            found = predictor.score(part if isinstance(part, Matrix) else (part,))
+            return predictor.log_probabilities(found)
+
+        if isinstance(documents, Matrix) or len(documents) <= jobs:
+            return predict(documents)
+        jobs = 1 if has_own_pattern(self.fitted_.feature_settings) else jobs
+        size = -(-len(documents) // jobs)
+        parts = [documents[start : start + size] for start in range(0, len(documents), size)]
+        return np.concatenate(list(parallel_map(predict, parts, jobs=jobs)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}

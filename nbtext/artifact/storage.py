@@ -156,8 +156,8 @@ class StoredArray:
 
 
 class Content:
-    """The bytes of a model file, which stays open, or of a pipe or a URL. Memory is allocated only for bytes
-    that there are.
+    """The bytes of a model file, which stays open, or of a pipe or a URL. Memory is allocated only
+    for bytes that there are.
 
     They are read, not memory-mapped: what was audited does not change, and a file that is cut while
     it is used is an error, and does not kill the process.

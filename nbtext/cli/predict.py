@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
+import math
+import operator
+import re
+from collections.abc import Callable
 from dataclasses import replace
-from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
-from nbtext.errors import InputError, SettingsError, list_some, number_of
+from nbtext.errors import InputError, SettingsError, list_some, number_of, suggest
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
+from nbtext.parallel import use_twice
 from nbtext.records import frozen
 from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
-from nbtext.settings import Excludes, part, setting
+from nbtext.settings import Excludes, Needs, part, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nbtext.arrays import Mask
     from nbtext.documents.settings import InputSettings
+    from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictions import Predictions
 
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
+
+
+OPERATORS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+@frozen
+class Condition:
+    """A bound of the probability of a label, such as `spam>=0.9`."""
+
+    label: str
+    operator: str
+    bound: float
+
+    def holds(self, predictions: Predictions) -> Mask:
+        """Return whether each document holds it, (n_documents,); one that could not be read does
+        not.
+        """
+        column = predictions.probabilities[:, predictions.classes.index(self.label)]
+        found: Mask = OPERATORS[self.operator](column, self.bound)
+        return found
+
+    def fails(self, predictions: Predictions) -> Mask:
+        """Return whether each document does not hold it, (n_documents,)."""
+        return ~self.holds(predictions)
+
+
+def parse_condition(text: str) -> Condition:
+    """Parse `LABEL>=P`, with any of OPERATORS; ValueError if it is something else."""
+    found = re.fullmatch(r"\s*(.*?\S)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)\s*", text, re.DOTALL)
+    try:
+        bound = float(found[3]) if found is not None else math.nan
+    except ValueError:
+        bound = math.nan
+    if found is None or not 0 <= bound <= 1:
+        raise ValueError(f"{text!r} is not LABEL>=P, with a probability P from 0 to 1")
+    return Condition(found[1], found[2], bound)
 
 
 @frozen(kw_only=True)
@@ -45,6 +92,25 @@ class Predict:
         metavar="LABEL",
         title="Predictions",
     )
+    keep: Condition | None = setting(
+        None,
+        "Write only the documents for which this is true, such as 'spam>=0.9': the probability of a label is at "
+        "least P. Also with >, <= and <.",
+        parse=parse_condition,
+        metavar="'LABEL>=P'",
+        title="Predictions",
+    )
+    rejected: str | None = setting(
+        None,
+        "File for the documents that --keep leaves out, in the format of the others.",
+        file="output",
+        title="Predictions",
+    )
+    summary: bool = setting(
+        False,
+        "Instead of the predictions, write the number of documents of each label, and their share.",
+        title="Predictions",
+    )
     columns: ColumnSettings = part(ColumnSettings)
     decisions: DecisionSettings = part(DecisionSettings)
     input: InputSettings = options.unlabeled_input()
@@ -61,7 +127,12 @@ class Predict:
     rules=[
         Excludes("exit_status", "cluster"),
         Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
-        Excludes("cluster", "add_columns"),
+        *(Excludes("cluster", name) for name in ("add_columns", "score", "keep", "summary")),
+        *(
+            Excludes("summary", name, "it replaces the predictions")
+            for name in ("add_columns", "score", "rejected", "coverage", "top_k", "explain")
+        ),
+        Needs("rejected", "keep"),
         Excludes("spreadsheet_safe", "add_columns", because="the rows keep their cells"),
     ],
 )
@@ -74,11 +145,11 @@ def predict(given: Predict) -> int:
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
-    from nbtext.report.predictions import predictions_result
 
     decisions = given.decisions
     output = given.result.output
     is_adding = given.columns.add_columns
+    chosen = ""  # the format of SOURCE
     if is_adding:
         check_output(output)
         read = replace(given.input, keeps_rows=True)
@@ -87,21 +158,22 @@ def predict(given: Predict) -> int:
         chosen = running.result_format(
             given.result, PREDICTION_FORMATS, may_be_folder=may_be_folder
         )
-        _check_format(chosen, decisions)
+        _check_format(chosen, given)
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
         if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
             return 0
     fitted = load_model(given.model).fitted
     answer = Answer(given, fitted.labels) if given.exit_status is not None else None
+    given.columns.find_scores(fitted.labels)
+    filter = None if given.keep is None else Filter(given.keep, fitted.labels)
     blank = [
         name for name in ("outlier", "typicality") if is_adding and name in given.columns.columns
     ]
     if blank and fitted.calibration.likelihoods is None:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
-    is_printed = running.is_watched(output)
-    run = replace(given.run, no_progress=given.run.no_progress or is_printed)
+    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
         source,
         on_batch,
@@ -111,21 +183,106 @@ def predict(given: Predict) -> int:
         )
         if answer is not None:
             predictions = answer.watch(predictions)
-        if is_adding:
-            from nbtext.documents.rows import Target
-            from nbtext.report.columns import write_columns
-
-            target = Target(
-                output,
-                lambda: running.result_file(given.result, "jsonl"),
-                is_printed,
-                given.columns.table,
-            )
-            write_columns(predictions, target, given.columns, decisions)
+        if filter is None:
+            _write(predictions, given, fitted, chosen)
         else:
-            found = predictions_result(predictions, task=fitted.task.name, decisions=decisions)
-            running.write_result(found, given.result, chosen)
+            filter.write(predictions, given, fitted, chosen)
+    if filter is not None:
+        running.say(filter.describe(given.rejected), quiet=given.run.quiet)
     return answer.status() if answer is not None else 0
+
+
+def _write(
+    predictions: Iterator[Predictions],
+    given: Predict,
+    fitted: FittedModel,
+    output_format: str,
+    is_written: Callable[[Predictions], Mask] | None = None,
+) -> None:
+    """Write predictions, or the rows of SOURCE with them, to the output; `is_written` returns which
+    documents of a batch, all by default.
+    """
+    columns = given.columns
+    if columns.add_columns:
+        from nbtext.documents.rows import Target
+        from nbtext.report.columns import write_columns
+
+        target = Target(
+            given.result.output,
+            lambda: running.result_file(given.result, "jsonl"),
+            running.is_watched(given.result.output),
+            columns.table,
+        )
+        write_columns(predictions, target, columns, given.decisions, is_written)
+        return
+    from nbtext.report.predictions import predictions_result, summary_result
+
+    if is_written is not None:
+        predictions = (batch.take(is_written(batch)) for batch in predictions)
+    found = (
+        summary_result(predictions, fitted.labels)
+        if given.summary
+        else predictions_result(
+            predictions,
+            task=fitted.task.name,
+            decisions=given.decisions,
+            scores=columns.find_scores(fitted.labels),
+        )
+    )
+    running.write_result(found, given.result, output_format)
+
+
+class Filter:
+    """Writes the documents that hold a condition, and the others to a file of their own.
+
+    Raises SettingsError if the model does not have the label.
+    """
+
+    def __init__(self, condition: Condition, labels: Sequence[str]) -> None:
+        if condition.label not in labels:
+            what = f"the model has no label {condition.label}"
+            raise SettingsError(what, where="keep", hint=suggest(condition.label, labels))
+        self._condition = condition
+        self._n_documents = self._n_kept = 0
+
+    def write(
+        self,
+        predictions: Iterator[Predictions],
+        given: Predict,
+        fitted: FittedModel,
+        output_format: str,
+    ) -> None:
+        """Write predictions to the outputs of the command; see `_write`."""
+        kept = self._condition.holds
+
+        def write_kept(batches: Iterator[Predictions]) -> None:
+            _write(self._count(batches), given, fitted, output_format, kept)
+
+        if given.rejected is None:
+            write_kept(predictions)
+            return
+        result = replace(given.result, output=given.rejected)
+        check_output(given.rejected)
+        if not given.columns.add_columns:
+            running.check_format(given.rejected, output_format, "--rejected")
+        others = replace(given, result=result)
+        use_twice(
+            predictions,
+            write_kept,
+            lambda batches: _write(batches, others, fitted, output_format, self._condition.fails),
+        )
+
+    def _count(self, batches: Iterable[Predictions]) -> Iterator[Predictions]:
+        for batch in batches:
+            self._n_documents += len(batch)
+            self._n_kept += int(self._condition.holds(batch).sum())
+            yield batch
+
+    def describe(self, rejected: str | None) -> str:
+        """Say how many documents were kept, and where the others are."""
+        n_others = self._n_documents - self._n_kept
+        place = f"written to {rejected}" if rejected is not None else "left out"
+        return f"kept {self._n_kept:,} of {number_of(self._n_documents, 'document')}; {n_others:,} {place}"
 
 
 class Answer:
@@ -144,7 +301,7 @@ class Answer:
             raise SettingsError(f"the model has no label {label}", where="exit_status", hint=hint)
         self._label = label
         is_guessed = given.input.input_format is None and any(map(is_pipe, given.sources))
-        self._most = len(given.sources) if is_guessed else inf
+        self._most = len(given.sources) if is_guessed else math.inf
         self._n_documents = self._n_with = self._n_unread = 0
 
     def watch(self, batches: Iterable[Predictions]) -> Iterator[Predictions]:
@@ -173,15 +330,22 @@ class Answer:
         return 0 if self._n_with == self._n_documents else NOT_EACH
 
 
-def _check_format(output_format: str, decisions: DecisionSettings) -> None:
+def _check_format(output_format: str, given: Predict) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
     refused = {
-        HEADER: (("coverage", "top_k"), "holds one label"),
-        FASTTEXT: (("coverage",), "has no prediction sets"),
+        HEADER: (("coverage", "top_k", "score", "summary"), "holds one label"),
+        FASTTEXT: (("coverage", "score", "summary"), "holds labels only"),
+    }
+    decisions = given.decisions
+    asked = {
+        "coverage": decisions.coverage is not None,
+        "top_k": decisions.top_k is not None,
+        "score": given.columns.score != (),
+        "summary": given.summary,
     }
     names, why = refused.get(output_format, ((), ""))
     for name in names:
-        if getattr(decisions, name) is not None:
+        if asked[name]:
             what = f"cannot be combined with --to {output_format}, which {why}"
             raise SettingsError(what, where=name, hint="leave out this option, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):

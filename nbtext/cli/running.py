@@ -109,6 +109,12 @@ def result_format(
     return chosen
 
 
+def check_format(output: str, output_format: str, where: str) -> None:
+    """Raise SettingsError if the suffix of a file names another format than its own."""
+    own = [suffix for suffix, name in SUFFIXES.items() if name == output_format]
+    check_suffix(output, own, f"the format is {output_format}", where)
+
+
 def check_safety(settings: ResultSettings, output_format: str) -> None:
     """Raise SettingsError if --spreadsheet-safe has no effect in a format."""
     if settings.spreadsheet_safe and output_format != "csv":

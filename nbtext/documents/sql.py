@@ -353,7 +353,7 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
             what = f"{target.path} has a table `{table}` already"
             raise SettingsError(what, where="--table", hint="give the new table another name")
         first: SqlRows | None = None
-        for rows, columns, _, _ in changed:
+        for rows, columns, _, labels in changed:
             assert isinstance(rows, SqlRows)
             if first is None:
                 first = rows
@@ -368,7 +368,9 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
                 *(map(_plain_value, _values_of(column)) for column in columns), strict=True
             )
             inserted = (
-                (*map(_plain_value, row), *new) for row, new in zip(rows.rows, values, strict=True)
+                (*map(_plain_value, row), *new)
+                for place, (row, new) in enumerate(zip(rows.rows, values, strict=True))
+                if labels.get(place, "") is not None
             )
             connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
 

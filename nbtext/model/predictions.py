@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -13,6 +14,20 @@ from nbtext.records import dataclass
 
 Labels = tuple[str, ...]
 Label = TypeVar("Label", bound=str | int | float)
+OF_EACH = (  # columns, with an entry for each document
+    "ids",
+    "labels",
+    "probabilities",
+    "known",
+    "reasons",
+    "true_labels",
+    "decided",
+    "outliers",
+    "likelihoods",
+    "typicality",
+    "label_sets",
+    "explanations",
+)
 FEW_CLASSES = 256  # so many are sorted at once
 
 
@@ -109,6 +124,17 @@ class Predictions:
             if len(self)
             else np.zeros(0)
         )
+
+    def take(self, is_taken: Mask) -> Predictions:
+        """Return the predictions for some documents, without the rows of the file."""
+        rows = np.flatnonzero(is_taken)
+        taken: dict[str, Any] = {"rows": None}
+        for field in fields(self):
+            values = getattr(self, field.name)
+            if field.name in OF_EACH and values is not None:
+                is_array = isinstance(values, np.ndarray)
+                taken[field.name] = values[rows] if is_array else [values[k] for k in rows.tolist()]
+        return replace(self, **taken)
 
     def most_probable(self, k: int) -> list[list[int]]:
         """Return the k most probable classes of each document, the most probable first.

@@ -6,14 +6,23 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from nbtext.arrays import Mask
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import FORMATS, TEXT_SUFFIX, check_suffix
 from nbtext.documents.rows import ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
-from nbtext.report.predictions import FORMS, prediction_records, top_columns, top_fields
-from nbtext.report.records import finite, join_labels
+from nbtext.report.predictions import (
+    FORMS,
+    check_names,
+    prediction_records,
+    top_columns,
+    top_fields,
+)
+from nbtext.report.records import field_text, finite, join_labels
 from nbtext.report.settings import (
     COLUMNS,
     EXPLANATION,
@@ -34,8 +43,11 @@ def write_columns(
     target: Target,
     settings: ColumnSettings,
     decisions: DecisionSettings,
+    is_written: Callable[[Predictions], Mask] | None = None,
 ) -> None:
     """Write the rows of a source with columns added, each batch as soon as it arrives.
+
+    is_written  returns which rows of a batch are written; None: all
 
     Raises
     ------
@@ -46,7 +58,7 @@ def write_columns(
     InputError
         A column cannot be added.
     """
-    added = (_add_columns(batch, settings, decisions) for batch in predictions)
+    added = (_add_columns(batch, settings, decisions, is_written) for batch in predictions)
     first = next(added, None)
     if first is None:  # there is nothing to read
         with target.open():
@@ -78,7 +90,10 @@ def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator
 
 
 def _add_columns(
-    batch: Predictions, settings: ColumnSettings, decisions: DecisionSettings
+    batch: Predictions,
+    settings: ColumnSettings,
+    decisions: DecisionSettings,
+    is_written: Callable[[Predictions], Mask] | None,
 ) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
@@ -100,11 +115,16 @@ def _add_columns(
         fields["scores"] = SCORES
     if decisions.explain is not None:
         fields["explanation"] = EXPLANATION
-    records = list(prediction_records(batch, top_k))
+    scores = settings.find_scores(batch.classes)
+    records = list(prediction_records(batch, top_k, scores))
     nested = []
     for name, field in fields.items():
         values = [finite(record.get(name)) for record in records]
         nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
+    check_names(scores, [*fields, *top_columns(top_k)])
+    for name in scores:
+        values = [record[name] for record in records]
+        nested.append(Column(prefix + name, "number", values, field_text))
     flat = [column for column in nested if column.name != f"{prefix}scores"]
     tops = top_fields(batch, top_k)
     for place, name in enumerate(top_columns(top_k)):
@@ -112,7 +132,8 @@ def _add_columns(
         flat.append(
             Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell)
         )
-    return ChangedRows(batch.rows, flat, nested)
+    removed = [] if is_written is None else np.flatnonzero(~is_written(batch)).tolist()
+    return ChangedRows(batch.rows, flat, nested, dict.fromkeys(removed))
 
 
 def _cells(field: Field, separator: str) -> Callable[[Any], str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
 from nbtext.report.result import Result, format_rows, has_no_escapes
+from nbtext.report.settings import NAME_HINT
 
 if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 # labels whose probabilities a record has, of several: all, or the most probable ones
 MAX_SCORED = 1000
 FEW_SCORED = 64
+# keys of a record beside its columns
+OTHER_KEYS = ("known", "outlier", "typicality", "scores", "explanation", "reason")
+NO_SCORES: Mapping[str, int] = {}
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
 # of a mail, for procmail, maildrop and sieve
@@ -69,6 +74,7 @@ def predictions_result(
     *,
     task: str = "one",
     decisions: DecisionSettings | None = None,
+    scores: Mapping[str, int] = NO_SCORES,
 ) -> Result[Predictions]:
     """Return predictions as a result, with one record for each document; they are also headers or
     fastText lines.
@@ -79,6 +85,13 @@ def predictions_result(
         The name of the task of the predictions.
     decisions : DecisionSettings, optional
         Prediction sets are one more column, and each of the most probable labels is two.
+    scores : mapping
+        The number of the label of each further column, which has its probability.
+
+    Raises
+    ------
+    SettingsError
+        A further column has the name of another one.
     """
     form = FORMS[task]
     top_k = decisions.top_k if decisions is not None else None
@@ -90,20 +103,60 @@ def predictions_result(
         *((form.label_set,) if with_sets else ()),
         *top_columns(top_k),
     )
+    check_names(scores, (*columns, *OTHER_KEYS, form.label_set))
     texts: dict[str, Callable[[Predictions], str]] = {
         HEADER: format_headers,
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
-        "table": lambda batch: _table(batch, top_k),
+        "table": lambda batch: _table(batch, top_k, scores),
     }
-    if columns == SHORT_COLUMNS:
+    if columns == SHORT_COLUMNS and not scores:
         texts["tsv"] = _short_lines
     return Result(
         predictions,
-        columns,
-        lambda batch: prediction_rows(batch, top_k),
-        records=lambda batch: prediction_records(batch, top_k),
+        (*columns, *scores),
+        lambda batch: prediction_rows(batch, top_k, scores),
+        records=lambda batch: prediction_records(batch, top_k, scores),
         texts=texts,
     )
+
+
+def summary_result(predictions: Iterable[Predictions], labels: Sequence[str]) -> Result[Any]:
+    """Return how many documents have each label, the most frequent first, as a result; at the end,
+    how many have none.
+    """
+
+    def count() -> Iterator[list[tuple[str | None, int, float]]]:
+        found: Counter[str | None] = Counter(dict.fromkeys(labels, 0))
+        n_documents = 0
+        for batch in predictions:
+            n_documents += len(batch)
+            for each in batch.labels:
+                found.update(each or (None,))
+        n_without = found.pop(None, 0)
+        pairs: list[tuple[str | None, int]] = [*found.most_common(), (None, n_without)]
+        yield [(label, n, n / max(1, n_documents)) for label, n in pairs if label or n]
+
+    return Result(count(), ("label", "documents", "share"), lambda rows: rows)
+
+
+def check_names(scores: Mapping[str, int], names: Sequence[str]) -> None:
+    """Raise SettingsError if a column of `scores` has one of these names."""
+    for name in scores:
+        if name in names:
+            what = f"there is a column {name} already"
+            raise SettingsError(what, where="score", hint=NAME_HINT)
+
+
+def label_scores(
+    batch: Predictions, scores: Mapping[str, int], decimals: int = DIGITS
+) -> list[list[float | None]]:
+    """Return the probabilities of some labels of each document; None if it could not be read."""
+    found = batch.probabilities[:, list(scores.values())].round(decimals)
+    is_read = batch.is_read.tolist()
+    return [
+        row if is_known else [None] * len(scores)
+        for row, is_known in zip(found.tolist(), is_read, strict=True)
+    ]
 
 
 def _short_lines(batch: Predictions) -> str:
@@ -129,7 +182,9 @@ def top_columns(top_k: int | None) -> list[str]:
     ]
 
 
-def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
+def prediction_records(
+    batch: Predictions, top_k: int | None = None, further: Mapping[str, int] = NO_SCORES
+) -> Iterator[dict[str, Any]]:
     """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON
     output.
 
@@ -147,6 +202,7 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
     probabilities = _label_probabilities(batch, decimals)
     known = batch.known.round(DIGITS).tolist()
     scores = _scores(batch, top_k, decimals)
+    further_scores = label_scores(batch, further, decimals)
     is_read = batch.is_read.tolist()
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
@@ -171,6 +227,7 @@ def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator
             ]
         if batch.reasons[row] is not None:
             record["reason"] = batch.reasons[row]
+        record.update(zip(further, further_scores[row], strict=True))
         yield record
 
 
@@ -188,10 +245,13 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
 
 
-def prediction_rows(batch: Predictions, top_k: int | None = None) -> Iterator[tuple[str, ...]]:
+def prediction_rows(
+    batch: Predictions, top_k: int | None = None, further: Mapping[str, int] = NO_SCORES
+) -> Iterator[tuple[str, ...]]:
     """Yield id, labels and probabilities as text, empty without a label.
 
-    The prediction set and the most probable labels follow if there are any.
+    The prediction set, the most probable labels, and the scores of further labels follow if there
+    are any.
     """
     form = FORMS[batch.task]
     separator = batch.separator
@@ -205,11 +265,12 @@ def prediction_rows(batch: Predictions, top_k: int | None = None) -> Iterator[tu
     if batch.label_sets is not None:
         columns.append(join_labels(labels, separator) for labels in batch.label_sets)
     rows = zip(*columns, strict=True)
-    if top_k is None:
+    if top_k is None and not further:
         yield from rows
         return
-    for row, top in zip(rows, top_fields(batch, top_k, None), strict=True):
-        yield *row, *map(field_text, top)
+    tops = top_fields(batch, top_k, None)
+    for row, top, scores in zip(rows, tops, label_scores(batch, further), strict=True):
+        yield *row, *map(field_text, top), *map(field_text, scores)
 
 
 def top_fields(
@@ -232,11 +293,11 @@ def top_fields(
     return fields
 
 
-def _table(batch: Predictions, top_k: int | None) -> str:
+def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) -> str:
     """Format lines for a terminal: the labels of a document with their probabilities, and its id.
 
-    A single label has a column of its own. The prediction set, the most probable labels, and the
-    reason for no label follow if there are any.
+    A single label has a column of its own. The prediction set, the most probable labels, the scores
+    of further labels, and the reason for no label follow if there are any.
     """
     from rich.cells import cell_len
 
@@ -246,6 +307,8 @@ def _table(batch: Predictions, top_k: int | None) -> str:
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
     shares = _label_probabilities(batch, DIGITS)
     top_shares = _take(batch.probabilities, best, DIGITS)
+    is_read = batch.is_read.tolist()
+    further_scores: list[Any] = label_scores(batch, further)
     for row, labels in enumerate(batch.labels):
         identity = printable(batch.ids[row])
         if form.is_list:
@@ -262,6 +325,8 @@ def _table(batch: Predictions, top_k: int | None) -> str:
             line += (
                 f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
             )
+        if further and is_read[row]:
+            line += f"  {_format_shares(list(further), further_scores[row])}"
         reason = batch.reasons[row]
         lines.append(f"{line}  ({printable(reason)})\n" if reason is not None else f"{line}\n")
     return "".join(lines)

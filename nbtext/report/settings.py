@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from nbtext.documents.formats import WRITABLE_NAMES
-from nbtext.errors import SettingsError
+from nbtext.errors import SettingsError, suggest
 from nbtext.records import frozen
 from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, Settings, parse_names, setting
 
+NAME_HINT = "name the column: --score LABEL=NAME"
 COLUMNS = ("label", "probability")
 # of a model that predicts several labels for a document
 SEVERAL_COLUMNS = ("labels", "probabilities")
@@ -55,6 +56,7 @@ EXPLANATION = Field("contributions", format_json)
 class ColumnSettings(Settings):
     """Which columns are added to the rows of a source.
 
+    score    labels, each with the name of the column of its probability, `LABEL` or `LABEL=NAME`
     columns  names of fields of a prediction
     table    the name of the new table, if the rows are those of a database; None: the default name
     """
@@ -66,6 +68,13 @@ class ColumnSettings(Settings):
         False,
         "Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
         f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}.",
+    )
+    score: tuple[str, ...] = setting(
+        (),
+        "Add the probability of LABEL to each record, as a column or key NAME; may be repeated.",
+        metavar="LABEL[=NAME]",
+        default_help="NAME is LABEL",
+        is_repeated=True,
     )
     columns: tuple[str, ...] = setting(
         COLUMNS,
@@ -100,3 +109,27 @@ class ColumnSettings(Settings):
                 raise SettingsError(f"unknown column {name!r}", where="columns", hint=hint)
         if not self.columns or len(set(self.columns)) < len(self.columns):
             raise SettingsError("name each column once", where="columns", hint=hint)
+
+    def find_scores(self, labels: Sequence[str]) -> dict[str, int]:
+        """Return the number of the label of each column of `score`, by the name of the column.
+
+        Raises
+        ------
+        SettingsError
+            A label is not one of these, or two columns have one name.
+        """
+        found: dict[str, int] = {}
+        for text in self.score:
+            fitting = [label for label in labels if f"{text}=".startswith(f"{label}=")]
+            if not fitting:
+                label = text.partition("=")[0]
+                hint = suggest(label, labels)
+                raise SettingsError(f"the model has no label {label}", where="score", hint=hint)
+            label = max(fitting, key=len)
+            name = text.removeprefix(label).removeprefix("=") or label
+            if name in found:
+                raise SettingsError(
+                    f"two columns have the name {name}", where="score", hint=NAME_HINT
+                )
+            found[name] = labels.index(label)
+        return found

@@ -36,6 +36,18 @@ def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
     )
 
 
+def test_threads_do_not_change_predictions() -> None:
+    """Each method that predicts gives the same bytes for any number of threads."""
+    texts = [f"red{n % 7} round{n % 5} leaf{n % 3}" for n in range(101)]
+    classifier = TextClassifier().fit(texts, [f"label {n % 4}" for n in range(101)])
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        method = getattr(classifier, name)
+        for few in (texts, texts[:2], texts[:1]):
+            assert method(few, jobs=3).tobytes() == method(few).tobytes()
+    with pytest.raises(ValueError, match="jobs is a number of threads, at least 1, not 0"):
+        classifier.predict(texts, jobs=0)
+
+
 @pytest.mark.parametrize(
     "options",
     [

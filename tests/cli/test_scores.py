@@ -1,0 +1,198 @@
+"""`nbtext predict --score`, `--keep`, `--rejected` and `--summary`, in every format."""
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_files import write_rows
+
+TEXTS = ["the bins of my street", "taxes and fees", "a hole in the road", "bins", "?", "noise"]
+SUFFIXES = [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".db"]
+
+
+@pytest.fixture
+def records(nbtext: Any, model: str, tmp_path: Path) -> list[dict[str, Any]]:
+    """What jsonl says of the documents; one of them cannot be read."""
+    lines = [json.dumps({"text": text}) for text in [*TEXTS, None]]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    found: list[dict[str, Any]] = nbtext(f"predict t.jsonl -m {model} --to jsonl").records
+    return found
+
+
+def read_back(nbtext: Any, path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a file of any format."""
+    match path.suffix:
+        case ".jsonl":
+            return [json.loads(line) for line in path.read_text().splitlines()]
+        case ".json":
+            found: list[dict[str, Any]] = json.loads(path.read_text())
+            return found
+        case ".parquet":
+            from pyarrow.parquet import read_table
+
+            return list(read_table(path).to_pylist())
+        case ".feather":
+            from pyarrow.feather import read_table
+
+            return list(read_table(path).to_pylist())
+        case ".db":
+            import sqlite3
+
+            connection = sqlite3.connect(path)
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute("select * from predictions")]
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter=delimiter))
+
+
+def number(value: Any) -> float | None:
+    return None if value in ("", None) else float(value)
+
+
+def test_scores_in_records(nbtext: Any, model: str, records: list[dict[str, Any]]) -> None:
+    """They are those of `scores`, in columns after all others; a document that cannot be read has
+    none.
+    """
+    expected = [
+        [each["scores"] and each["scores"][label] for label in ("trash", "taxes")]
+        for each in records
+    ]
+    assert expected[-1] == [None, None]
+    ask = f"predict t.jsonl -m {model} --score trash --score taxes=p"
+    for output_format, options in (("jsonl", ""), ("json", "--top-k 1")):
+        out = nbtext(f"{ask} --to {output_format} {options}").out
+        found = json.loads(out if output_format == "json" else f"[{','.join(out.splitlines())}]")
+        assert [[each["trash"], each["p"]] for each in found] == expected
+        assert [list(each)[-2:] for each in found] == [["trash", "p"]] * len(records)
+    header, *rows = csv.reader(io.StringIO(nbtext(f"{ask} --to csv --top-k 2").out))
+    assert header[-2:] == ["trash", "p"]
+    lines = [line.split("\t") for line in nbtext(f"{ask} --to tsv").out.splitlines()]
+    table = nbtext(f"{ask} --to markdown").out.splitlines()
+    assert table[0] == "| id | label | probability | trash | p |"
+    cells = [line[2:-2].split(" | ") for line in table[2:]]
+    for shown in (rows, lines, cells):
+        for row, each in zip(shown, expected, strict=True):
+            assert [number(cell) for cell in row[-2:]] == [
+                value if value is None else pytest.approx(value, abs=1e-6) for value in each
+            ]
+    assert f"trash {expected[0][0]:.1%}, p " in nbtext(f"{ask} --to table").out
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_rows_that_are_kept(
+    nbtext: Any, model: str, records: list[dict[str, Any]], tmp_path: Path, suffix: str
+) -> None:
+    """Each row is in one of two files, in its order, as it was read, with the same columns."""
+    write_rows(tmp_path / f"s{suffix}", [{"text": text, "n": n} for n, text in enumerate(TEXTS)])
+    query = ["--query", "select * from t"] if suffix == ".db" else []
+    ran = nbtext(
+        *f"predict s{suffix} -m {model} --add-columns --score trash=p -o kept{suffix}".split(),
+        *("--keep", "trash >= 0.5", "--rejected", f"others{suffix}", *query),
+    )
+    is_kept = [each["scores"]["trash"] >= 0.5 for each in records[:-1]]
+    assert 0 < sum(is_kept) < len(is_kept)
+    said = f"kept {sum(is_kept)} of {len(is_kept)} documents; {is_kept.count(False)} written to"
+    assert f"{said} others{suffix}\n" in ran.err
+    for name, is_own in (("kept", True), ("others", False)):
+        rows = read_back(nbtext, tmp_path / f"{name}{suffix}")
+        own = [n for n, each in enumerate(is_kept) if each is is_own]
+        assert [(int(row["n"]), row["text"]) for row in rows] == [(n, TEXTS[n]) for n in own]
+        assert [row["label"] for row in rows] == [records[n]["label"] for n in own]
+        for row, n in zip(rows, own, strict=True):
+            assert number(row["p"]) == pytest.approx(records[n]["scores"]["trash"], abs=1e-6)
+
+
+def test_records_that_are_kept(
+    nbtext: Any, model: str, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """The two outputs have the lines that one has without --keep; what cannot be read is
+    rejected.
+    """
+    whole = nbtext(f"predict t.jsonl -m {model} --to jsonl").out.splitlines()
+    for operator, bound in ((">=", 0.5), (">", 0.999), ("<", 0.01), ("<=", 1)):
+        is_kept = [
+            each["scores"] is not None
+            and (
+                each["scores"]["trash"] >= bound
+                if ">" in operator
+                else each["scores"]["trash"] <= bound
+            )
+            for each in records
+        ]
+        ask = f"predict t.jsonl -m {model} --to jsonl --keep trash{operator}{bound}"
+        ran = nbtext(f"{ask} --rejected others.jsonl")
+        kept = [line for line, each in zip(whole, is_kept, strict=True) if each]
+        assert ran.out.splitlines() == kept
+        assert sorted([*kept, *(tmp_path / "others.jsonl").read_text().splitlines()]) == sorted(
+            whole
+        )
+        alone = nbtext(ask)
+        assert alone.out.splitlines() == kept
+        assert f"{len(whole) - len(kept)} left out" in alone.err
+
+
+def test_a_failure_of_one_output_leaves_neither(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """The outputs are written completely or not at all, together."""
+    (tmp_path / "t.csv").write_text("text\nbins\ntaxes\n")
+    (tmp_path / "others.db").write_text("no database, but a text")
+    ran = nbtext(
+        *f"predict t.csv -m {model} --add-columns --keep trash>=0.5 -o kept.csv".split(),
+        *("--rejected", "others.csv/"),
+    )
+    assert ran.status != 0
+    assert "others.csv/" in ran.err
+    assert not (tmp_path / "kept.csv").exists()
+
+
+@pytest.mark.parametrize("output_format", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
+def test_a_summary(
+    nbtext: Any, model: str, records: list[dict[str, Any]], output_format: str
+) -> None:
+    """It has the number of documents of each label, and of those without one."""
+    counts = Counter(each["label"] for each in records)
+    out = nbtext(f"predict t.jsonl -m {model} --summary --to {output_format}").out
+    if output_format in ("jsonl", "json"):
+        rows = json.loads(out if output_format == "json" else f"[{','.join(out.splitlines())}]")
+        found = {each["label"]: each["documents"] for each in rows}
+        assert sum(each["share"] for each in rows) == pytest.approx(1)
+    else:
+        lines = [line.replace("|", " ").split() for line in out.replace(",", " ").splitlines()]
+        found = {
+            cells[0] if len(cells) == 3 else None: int(cells[-2])
+            for cells in lines
+            if len(cells) > 1 and cells[-2].isdigit()
+        }
+    assert {label: n for label, n in found.items() if n} == counts
+    assert len(found) == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ("--score trsh", "--score: the model has no label trsh; did you mean trash?"),
+        ("--score trash=id", "--score: there is a column id already; name the column"),
+        ("--score trash=known", "there is a column known already"),
+        ("--score trash=p --score taxes=p", "--score: two columns have the name p"),
+        ("--score trash --to header", "cannot be combined with --to header"),
+        ("--score trash=text --add-columns", "there is a column `text` already"),
+        ("--score trash=label --add-columns", "there is a column label already"),
+        ("--keep trsh>=0.5", "--keep: the model has no label trsh; did you mean trash?"),
+        ("--keep trash=0.5", "'trash=0.5' is not LABEL>=P"),
+        ("--keep trash>=2", "is not LABEL>=P, with a probability P from 0 to 1"),
+        ("--rejected x.tsv", "--rejected: needs --keep"),
+        ("--keep trash>=0.5 --to tsv --rejected x.csv", "--rejected: the format is tsv"),
+        ("--summary --add-columns", "cannot be combined with"),
+    ],
+)
+def test_what_has_no_meaning(
+    nbtext: Any, model: str, tmp_path: Path, options: str, part: str
+) -> None:
+    (tmp_path / "t.csv").write_text("text,n\nbins,1\n")
+    ran = nbtext(f"predict t.csv -m {model} {options}")
+    assert ran.status in (1, 2)
+    assert part in ran.err
