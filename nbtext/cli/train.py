@@ -14,7 +14,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import Step, command, refuse_settings
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import InputSettings, already_counted
-from nbtext.errors import SettingsError, number_of, printable
+from nbtext.errors import SettingsError, number_of
 from nbtext.evaluation.settings import MAX_SIZES, SAMPLE_SIZES
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
@@ -54,18 +54,6 @@ class Train:
         title="Unlabeled documents",
         applications=tuple(USES.values()),
     )
-    holdout: float = setting(
-        0.0,
-        "Share of the documents that the model is not trained on, such as 0.2. It is evaluated on them, and the "
-        "metrics are printed as by `nbtext evaluate`. They are chosen by a hash of their texts: the same ones in any "
-        "order, and equal texts together. -v names them.",
-        low=0,
-        high=1 - 2**-53,
-        wanted="a share below 1, such as 0.2",
-        metavar="P",
-        default_help="no document",
-        title="Evaluation",
-    )
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
     step: Step | None = None  # of an application
@@ -79,7 +67,7 @@ class Train:
 @command(
     Train,
     common="-o --input-format --text-field --label-field --label-separator --ngrams --stop-words --weighting --model "
-    "--smoothing --holdout",
+    "--smoothing",
     example="nbtext train letters/train -o letters.joblib",
     notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
     "documents. With TF-IDF weights, and for categorical, gaussian and linear models, it also grows with "
@@ -99,32 +87,14 @@ def train(given: Train) -> None:
     linear models hold counts only with --keep-sample, and those of a limited size hold none.
     """
     with running.model_output(given.output) as target:
-        trained = _train(replace(given, input=replace(given.input, holdout=given.holdout)))
+        trained = _train(given)
         saved = trained
         reduction = None
-        evaluation = None
         if given.max_model_bytes is not None:
             from nbtext.artifact.reduction import limit_size
 
             reduction = limit_size(trained, given.max_model_bytes, jobs=given.run.jobs)
             saved = reduction.model
-        if given.holdout:  # evaluate the model on the documents that it was not trained on
-            from logging import getLogger
-
-            from nbtext.evaluation.predicted import evaluate_model
-
-            held_out = replace(given.input, holdout=given.holdout, is_holdout=True)
-            run = replace(given.run, quiet=True)
-            with running.open_documents(given.sources, held_out, run) as (source, on_batch):
-
-                def name_held_out(block: Block, batch: Batch) -> None:
-                    on_batch(block, batch)
-                    for identity in batch.ids if given.run.verbose else ():
-                        getLogger("nbtext").info("held out: %s", printable(identity))
-
-                evaluation = evaluate_model(
-                    saved.fitted, source, jobs=run.jobs, on_batch=name_held_out
-                )
         running.save(saved, target, quiet=given.run.quiet)
         if reduction is not None:
             from nbtext.report.training import format_reduction
@@ -149,13 +119,6 @@ def train(given: Train) -> None:
                     look_at(trained.counts, trained.fitted.feature_settings.view), accuracy
                 )
             )
-        if evaluation is not None:
-            from nbtext.report.evaluation import evaluation_result
-
-            settings = options.ResultSettings()
-            running.write_result(
-                evaluation_result(evaluation), settings, running.result_format(settings)
-            )
 
 
 def _train(given: Train) -> TrainedModel:
@@ -168,15 +131,9 @@ def _train(given: Train) -> TrainedModel:
             because=already_counted("a model"),
             but=("input_format",),
         )
-        names = [name for name in ("unlabeled", "holdout") if getattr(given, name)]
+        names = ["unlabeled"] if given.unlabeled else []
         for name in names + (given.step.names if given.step else []):
             raise refuse(name, "SOURCE holds only counts, and no documents")
-    if given.holdout and not running.are_read_again(given.sources):
-        raise refuse("holdout", "SOURCE can be read only once")
-    if given.holdout and given.output in (None, "-"):
-        raise refuse(
-            "holdout", "the model is written to standard output, where the metrics are printed"
-        )
     if given.step is not None:
         trained: TrainedModel = given.step(given)
         return trained
@@ -271,12 +228,7 @@ def _search(given: Train) -> TrainedModel:
     run = given.run
     is_sampled = share < 1
     if is_sampled:
-        if given.holdout:
-            raise refuse(
-                "holdout",
-                "--model best on so much text searches on a sample that is chosen in the same way",
-            )
-        read = replace(read, holdout=share, is_holdout=True)
+        read = replace(read, sample_share=share)
         run = replace(run, quiet=True)
     with running.open_documents(given.sources, read, run) as (source, on_batch):
         candidates = running.list_searched(given.features, model_settings, source)
@@ -306,8 +258,7 @@ def list_unlabeled_words(given: Train) -> tuple[str, ...]:
     from nbtext.model.word_vectors import remove_prefix
 
     check_texts(given, where="unlabeled")
-    settings = replace(given.input, holdout=0.0)
-    with running.open_documents(given.unlabeled, settings, given.run) as (source, on_batch):
+    with running.open_documents(given.unlabeled, given.input, given.run) as (source, on_batch):
         features = source_features(source, given.features)
         features = replace(features, view=(), analyzer="word", ngrams=(1, 1))
         task = CountingTask(features, 0, is_labeled=False)

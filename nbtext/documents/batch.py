@@ -35,8 +35,7 @@ EXCLUDED_IDS = "listed in --exclude-ids"
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 HEADER_AGAIN = "rows that repeat the header"
-HELD_OUT = "held out (--holdout), chosen by a hash of the text"
-TRAINED_ON = "not held out (--holdout)"
+NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field, or the file format with --input-format"
 EMPTY_HINT = ", or leave out such documents with --skip-empty"
@@ -359,14 +358,11 @@ class Batch:
             return EMPTY
         if settings.skip_unlabeled and row not in self.problems and self.labels[row] is None:
             return UNLABELED
-        is_held_out = (
-            settings.holdout
-            and row not in self.problems
-            and self._is_held_out(row, settings.holdout)
-        )
-        if settings.is_holdout:
-            return None if is_held_out else TRAINED_ON
-        return HELD_OUT if is_held_out else None
+        if settings.sample_share and (
+            row in self.problems or not self._is_sampled(row, settings.sample_share)
+        ):
+            return NOT_SAMPLED
+        return None
 
     def _is_empty(self, row: int) -> bool:
         """Whether a document has no text: it is missing, null or blank."""
@@ -374,9 +370,9 @@ class Batch:
             return isinstance(self.problems[row], MissingText)
         return not any(column[row].strip() for column in self.columns)
 
-    def _is_held_out(self, row: int, share: float) -> bool:
-        """Whether a document is held out: the same ones in any order of the documents, and all with
-        an equal text.
+    def _is_sampled(self, row: int, share: float) -> bool:
+        """Whether a document is in a sample: the same ones in any order of the documents, and all
+        with an equal text.
         """
         from hashlib import blake2b  # only then, because the import takes time
 

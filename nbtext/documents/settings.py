@@ -215,8 +215,7 @@ class InputSettings(Settings):
     # the fields are those of sources of this unit; others have the default ones
     fields_of: str | None = None
     ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
-    holdout: float = 0.0  # share of the documents, by a hash of their text, that is left out
-    is_holdout: bool = False  # only the documents that `holdout` leaves out
+    sample_share: float = 0.0  # of the documents, by a hash of their text; 0: all of them
     # a file of a directory that is not text is a document that cannot be read
     keeps_skipped: bool = False
     # columns or keys besides the text, whose names tell a header
@@ -231,7 +230,11 @@ class InputSettings(Settings):
     def is_filtering(self) -> bool:
         """Whether some documents of a source may be left out."""
         return bool(
-            self.exclude_ids or self.ids or self.holdout or self.skip_unlabeled or self.skip_empty
+            self.exclude_ids
+            or self.ids
+            or self.sample_share
+            or self.skip_unlabeled
+            or self.skip_empty
         )
 
     @property

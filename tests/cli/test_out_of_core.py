@@ -220,7 +220,3 @@ def test_a_search_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found is not None and 900 <= int(found[1].replace(",", "")) <= 1100
     assert "stacked" not in said and "logistic" not in said
     assert load_model(str(tmp_path / "m")).counts_.statistics.n_documents == 3000
-    refused = CliRunner().invoke(cli, [*train, "--holdout", "0.2"])
-    assert "--holdout: does not apply: --model best on so much text searches on a sample" in str(
-        refused.exception
-    )

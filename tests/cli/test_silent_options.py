@@ -96,7 +96,6 @@ VALUES = {  # that have an effect on these documents; of several values, one mus
     "view": ("char:2",),
     "max_model_bytes": ("2KB",),
     "em": ("3",),
-    "holdout": ("0.3",),
     "models": ("bernoulli",),
     "predictions": ("one.jsonl",),
     "class_weight": ("balanced",),

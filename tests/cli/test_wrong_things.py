@@ -220,17 +220,8 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 # documents that are held out, in groups, or in an order
-2 train - --holdout 0.2 -o m => --holdout: does not apply: SOURCE can be read only once
-2 train t.csv --holdout 0.2 => --holdout: does not apply: the model is written to standard output
-2 train t.csv --holdout 1 -o m => --holdout: 1 is not a valid value; give a share below 1, such as 0.2
-1 train t.csv --holdout 0.9999999 -o m =>
-    SOURCE has no documents to train on; skipped 5: held out (--holdout)
-1 train t.csv --holdout 1e-9 -o m =>
-    SOURCE has no documents to evaluate on; skipped 5: not held out (--holdout)
 1 train t.csv --exclude-ids all.txt -o m =>
     SOURCE has no documents to train on; skipped 5: listed in --exclude-ids
-2 train t.csv --holdout -1 -o m => --holdout
-2 train letters.joblib --holdout 0.2 -o m => --holdout: does not apply: SOURCE holds only counts, and no documents
 1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
 1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
 1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`

@@ -22,7 +22,6 @@ class KeywordSettings(Settings):
         Excludes("keywords", "model=best"),
         Excludes("keywords", "vectors"),
         Excludes("keywords", "cluster"),
-        Excludes("holdout", "keywords"),
         Excludes("max_model_bytes", "keywords"),
     )
 

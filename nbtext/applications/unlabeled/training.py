@@ -31,7 +31,7 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
         model_settings = replace(model_settings, more_words=list_unlabeled_words(given))
     else:
         check_semi_supervised(given.features, model_settings)
-    with running.open_documents(given.unlabeled, replace(given.input, holdout=0.0), given.run) as (
+    with running.open_documents(given.unlabeled, given.input, given.run) as (
         source,
         on_batch,
     ):

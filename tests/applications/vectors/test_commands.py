@@ -375,7 +375,7 @@ def test_what_is_refused(nbtext: Any, command: str, parts: tuple[int, str]) -> N
         "--optimize macro_f1",
         "--min-recall cats=0.5 --confidence 0.5",
         "--unlabeled test.jsonl",
-        "--model stacked --holdout 0.1",
+        "--model stacked",
     ],
 )
 def test_other_options(nbtext: Any, options: str) -> None:
