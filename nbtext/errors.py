@@ -15,6 +15,7 @@ The message of each is one line: the place, what is wrong, and what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -44,6 +45,28 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, SystemError):
         return find_memory_limit() is not None
     return isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY)
+
+
+def _url_parts(beyond: str) -> re.Pattern[str]:
+    """Match what follows `://` in a URL, up to a character of `beyond`; its group may be shown."""
+    user = rf"[^/?#{beyond}]*@"
+    # a password with a slash, which is no port
+    user_of_database = rf"[^/?#:@\[{beyond}]+:(?!\d+(?:[/?#]|$))[^{beyond}]*@"
+    return re.compile(
+        rf"(?<=://)(?:{user}|{user_of_database})?([^?#{beyond}]*)(?:[?#][^{beyond}]*(?<![,;:]))?"
+    )
+
+
+_url = _url_parts(r"\n")
+_url_in_text = _url_parts(r"\s'\"")
+
+
+def hide_credentials(text: str, *, is_source: bool = False) -> str:
+    """Return a text for people: URLs without their users, passwords, queries and fragments.
+
+    is_source  whether the text is a SOURCE, not a text with URLs in it
+    """
+    return (_url if is_source else _url_in_text).sub(r"\1", text) if "://" in text else text
 
 
 def printable(text: str) -> str:
@@ -112,7 +135,7 @@ class NbtextError(Exception):
 
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
-        return printable(f"{located}; {self.hint}" if self.hint else located)
+        return printable(hide_credentials(f"{located}; {self.hint}" if self.hint else located))
 
 
 class InputError(NbtextError):

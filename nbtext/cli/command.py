@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from nbtext.errors import AssumptionWarning, NbtextError, SettingsError
+from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
 from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.records import dataclass
 from nbtext.registry import Application, left_out, list_applications
@@ -387,7 +387,8 @@ class Option(click.Option):
             and ctx.get_parameter_source(self.name or "") is ParameterSource.COMMANDLINE
         ):
             flag = self.flag if value is not False else self.secondary_opts[0]
-            ctx.meta.setdefault(TYPED, {})[flag] = "" if isinstance(value, bool) else str(value)
+            text = "" if isinstance(value, bool) else hide_credentials(str(value), is_source=True)
+            ctx.meta.setdefault(TYPED, {})[flag] = text
         return super().process_value(ctx, value)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -765,7 +766,7 @@ def command(record: type[Any], **facts: Any) -> Callable[[Callable[[Any], int | 
 
 
 def typed_options() -> dict[str, str]:
-    """Return the options of the running command, as they were typed."""
+    """Return the options of the running command, as they were typed, without credentials."""
     return dict(click.get_current_context().meta.get(TYPED, {}))
 
 

@@ -107,7 +107,7 @@ def explain(given: Explain) -> None:
 
             page = render_explanation_page(
                 explanations,
-                subject=", ".join(given.sources),
+                subject=running.name_sources(given.sources),
                 locate=locate,
                 n_features=given.features,
             )

@@ -16,6 +16,7 @@ from nbtext.errors import (
     AssumptionWarning,
     NbtextError,
     NbtextWarning,
+    hide_credentials,
     is_out_of_memory,
     printable,
     reason_of,
@@ -273,6 +274,6 @@ def _list_causes(error: BaseException) -> list[BaseException]:
 
 def _print_error(sentence: str, status: int) -> int:
     """Print one line on standard error; characters that it cannot encode are escaped."""
-    sys.stderr.write(f"nbtext: {printable(sentence)}\n")
+    sys.stderr.write(f"nbtext: {printable(hide_credentials(sentence))}\n")
     sys.stderr.flush()
     return status

@@ -23,7 +23,14 @@ from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
 from nbtext.documents.settings import OF_FIELDS, InputSettings, already_counted
-from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
+from nbtext.errors import (
+    InputError,
+    NbtextError,
+    SettingsError,
+    hide_credentials,
+    number_of,
+    printable,
+)
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import (
     STANDARD_OUTPUT,
@@ -72,7 +79,12 @@ SUFFIXES = {  # the format of an output file, by its suffix
 def say(*sentences: str, quiet: bool = False) -> None:
     """Print a line for people on standard error for each sentence."""
     if not quiet:
-        sys.stderr.write("".join(f"{printable(each)}\n" for each in sentences))
+        sys.stderr.write("".join(f"{printable(hide_credentials(each))}\n" for each in sentences))
+
+
+def name_sources(sources: tuple[str, ...]) -> str:
+    """Return the names of sources for the title of a page, without credentials."""
+    return ", ".join(hide_credentials(source, is_source=True) for source in sources)
 
 
 def is_watched(output: str = "-") -> bool:

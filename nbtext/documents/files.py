@@ -148,7 +148,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         )
         raise InputError(
             what,
-            where=streams.hide_credentials(root),
+            where=streams.name_source(root),
             hint="give a directory that contains text files",
         )
     return tree
@@ -376,9 +376,7 @@ class FileDocuments:
         paths = self.shard.paths
         encoding = self.options.encoding
         texts: list[str] = []
-        ids = (
-            list(map(streams.hide_credentials, paths)) if streams.is_url(paths[0]) else list(paths)
-        )
+        ids = list(map(streams.name_source, paths)) if streams.is_url(paths[0]) else list(paths)
         batch = Batch(ids, (texts,), self.shard.labels, are_files=True)
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
@@ -399,14 +397,14 @@ class FileDocuments:
             try:
                 found = self._read_special(path, content)
             except InputError as problem:
-                batch.problems[row] = problem.locate(path)
+                batch.problems[row] = problem.locate(ids[row])
             if isinstance(found, Decoded):
                 texts.append(found.text)
                 batch.count_repairs(found.repaired, found.unknown)
                 continue
             texts.append("")
             if row not in batch.problems:
-                recognition.log_skipped(path, found)
+                recognition.log_skipped(ids[row], found)
                 batch.note(found)
                 skipped.append(row)
         if batch.problems:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from nbtext.errors import InputError, printable
+from nbtext.errors import InputError, hide_credentials, printable
 
 # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
 HEAD_BYTES = 8192
@@ -158,7 +158,9 @@ def log_skipped(path: str, reason: str) -> None:
     """Name a file that is skipped, for -v."""
     from logging import getLogger  # imported here because few files are skipped
 
-    getLogger("nbtext").info("skipped %s: %s", printable(path), reason)
+    getLogger("nbtext").info(
+        "skipped %s: %s", printable(hide_credentials(path, is_source=True)), reason
+    )
 
 
 def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:

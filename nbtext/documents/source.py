@@ -44,7 +44,7 @@ from nbtext.documents.settings import (
     ModelInput,
     already_counted,
 )
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError, SettingsError, hide_credentials
 from nbtext.settings import list_options, refuse
 
 # bytes: the sample of each shard must fit into memory
@@ -226,7 +226,7 @@ class Source:
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path = shard.paths[0]
-        name = shard.root or shard.paths[0]
+        name = hide_credentials(shard.root or path, is_source=True)
         settings = self.settings
         options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
         if path in self._begun:
@@ -239,7 +239,7 @@ class Source:
         if shard.reader == "database":
             from nbtext.documents.sql import read_database
 
-            _check_use(settings, streams.hide_credentials(path), FORMATS["sqlite"])
+            _check_use(settings, name, FORMATS["sqlite"])
             yield from read_database(path, replace(options, settings=settings.of_unit("row")))
             return
         _check_use(settings, name)
@@ -272,9 +272,9 @@ class Source:
             self.path_of_lines = stream.path
         settings = settings.of_unit(found.unit)
         if not found.has_fields:
-            check_joined(path, settings)
+            check_joined(stream.path, settings)
         if found.unit == "mail":
-            check_label_fields(path, settings)
+            check_label_fields(stream.path, settings)
         _check_use(settings, stream.path, found)
         if settings.corrects_rows and found.writer:
             settings = replace(settings, keeps_rows=True)

@@ -24,13 +24,14 @@ from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import find_fields, format_names
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream, hide_credentials, is_regular, is_url, unreadable
+from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable
 from nbtext.errors import (
     InputError,
     MissingExtra,
     NbtextError,
     OutputError,
     SettingsError,
+    hide_credentials,
 )
 from nbtext.output import convert_errors, is_written_to
 from nbtext.records import frozen
@@ -218,7 +219,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     MissingExtra
         SQLAlchemy is not installed.
     """
-    path = hide_credentials(url)
+    path = hide_credentials(url, is_source=True)
     query = options.settings.query
     if url.lower().startswith("sqlite"):
         raise InputError("SQLite has files, not URLs", where=path, hint="give the path of the file")
@@ -257,7 +258,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         raise
     except Exception as error:  # each driver has its own
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-        for secret in re.findall(r"://([^/\s@]*)@", url):
+        for secret in re.findall(r"(?<=://).*(?=@)|(?<==)[^&#]+", url):
             for part in (secret, *secret.split(":", 1)[1:]):
                 reason = (
                     reason.replace(part, "***").replace(unquote(part), "***") if part else reason

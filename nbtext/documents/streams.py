@@ -29,7 +29,14 @@ from nbtext.documents.recognition import (
     may_begin,
     recognize,
 )
-from nbtext.errors import AssumptionWarning, InputError, MissingExtra, NbtextError, reason_of
+from nbtext.errors import (
+    AssumptionWarning,
+    InputError,
+    MissingExtra,
+    NbtextError,
+    hide_credentials,
+    reason_of,
+)
 
 STANDARD_INPUT = "-"
 # if there is the flag
@@ -54,7 +61,6 @@ DATABASES = (
 RANGE_BYTES = 8 << 20  # of one range request
 
 SCHEME = r"([A-Za-z][A-Za-z0-9+.-]+)://"
-CREDENTIALS = r"(?<=://)[^/\s@]*@|\?[^\s'\"]*"
 
 # pipes whose first bytes were read to detect their content, by path
 _opened: dict[str, ByteStream] = {}
@@ -81,7 +87,7 @@ class ByteStream:
     def __init__(
         self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]
     ) -> None:
-        self.path = hide_credentials(path)
+        self.path = hide_credentials(path, is_source=True)
         self.location = path
         self.position = self._counted = 0
         self.size = size
@@ -382,11 +388,6 @@ def is_database_url(path: str) -> bool:
     return is_url(path) and path.partition(":")[0].partition("+")[0].lower() in DATABASES
 
 
-def hide_credentials(path: str) -> str:
-    """Return a path for ids and errors: a URL without its user, password and query."""
-    return re.sub(CREDENTIALS, "", path).partition("#")[0] if is_url(path) else path
-
-
 def origin_of(path: str) -> str:
     """Return the prefix of the number of a line, row, mail or item in an id."""
     return "" if path == STANDARD_INPUT else f"{path}:"
@@ -394,7 +395,7 @@ def origin_of(path: str) -> str:
 
 def name_source(path: str) -> str:
     """Return how a sentence names a SOURCE."""
-    return "standard input" if path == STANDARD_INPUT else path
+    return "standard input" if path == STANDARD_INPUT else hide_credentials(path, is_source=True)
 
 
 def warn(path: str, what: str) -> None:
@@ -426,7 +427,7 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
             system, path = url_to_fs(url)
         except ImportError as error:
             what = f"{scheme}:// needs another package: {error}"
-            raise InputError(what, where=hide_credentials(url)) from None
+            raise InputError(what, where=hide_credentials(url, is_source=True)) from None
         yield system, path, scheme in HTTP
 
 
@@ -479,12 +480,8 @@ def convert_url_errors(url: str) -> Iterator[None]:
     except (NbtextError, ImportError, MemoryError):
         raise
     except Exception as error:
-        where = hide_credentials(url)
-        message = re.sub(CREDENTIALS, "", str(error).partition("\n")[0])
+        where = hide_credentials(url, is_source=True)
+        message = str(error).partition("\n")[0].replace(url, where)
         reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
-        what = (
-            "there is no such file"
-            if isinstance(error, FileNotFoundError)
-            else reason.replace(url, where)
-        )
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else reason
         raise InputError(f"cannot be read: {what}", where=where, hint="check the URL") from None

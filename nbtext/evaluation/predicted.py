@@ -21,7 +21,7 @@ from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.settings import PLAIN, InputSettings
 from nbtext.documents.source import open_source
-from nbtext.documents.streams import is_url, peek
+from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError
 from nbtext.evaluation.evaluator import EVALUATORS, Evaluation
 from nbtext.evaluation.outcomes import PredictedBatch
@@ -172,7 +172,7 @@ class PredictionsFile:
     """
 
     def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:  # noqa: B008
-        self._path = path or "SOURCE"
+        self._path = name_source(path) if path else "SOURCE"
         self._fields = fields
         self._is_tsv = False
         if path is not None:

@@ -13,8 +13,7 @@ import fsspec
 import pytest
 
 from nbtext.documents.source import open_shard
-from nbtext.documents.streams import hide_credentials
-from nbtext.errors import InputError, MissingExtra
+from nbtext.errors import InputError, MissingExtra, hide_credentials
 
 LINES = b"".join(
     b'{"text": "words of line %d", "label": "%s"}\n' % (n, b"ab"[n % 2 : n % 2 + 1])

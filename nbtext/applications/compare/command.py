@@ -89,7 +89,7 @@ def compare(given: Compare) -> None:
         outcome = learning_curves_result(curves)
         overview = learning_curves_overview(curves)
     if given.report is not None:
-        write_page(given.report, render(overview, subject=", ".join(given.sources)))
+        write_page(given.report, render(overview, subject=running.name_sources(given.sources)))
     running.write_result(outcome, given.result, chosen)
 
 

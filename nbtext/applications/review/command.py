@@ -97,7 +97,7 @@ def review(given: Review) -> None:
                 texts.update(find_texts(source, number, wanted))
         weights = list(weigh_words(corpus, findings))
         locate = Locator(reader.features)
-        names = ", ".join(given.sources)
+        names = running.name_sources(given.sources)
         page = render_review_page(found, subject=names, texts=texts, weights=weights, locate=locate)
         write_page(given.report, page)
     running.write_result(review_result(found), given.result, chosen)
