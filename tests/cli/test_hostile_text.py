@@ -68,6 +68,36 @@ def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_pa
     assert not CONTROLS.search(nbtext("train t.csv -o x").refused(1).err)
 
 
+PAGES = {
+    "evaluate t.jsonl -m m.joblib --report x.html": (),
+    "evaluate t.jsonl -m several.joblib --label-separator ; --report x.html": (),
+    "evaluate t.jsonl --folds 3 --report x.html": (),
+    "explain t.jsonl -m m.joblib -o x.html": (),
+    "review t.jsonl --report x.html": (),
+    "review t.jsonl --label-separator ; --report x.html": (),
+    "compare t.jsonl --report x.html": ("-m", HOSTILE.replace("/", ""), "-m", "m.joblib"),
+}
+
+
+@pytest.mark.exhaustive(every=3)
+@pytest.mark.parametrize("line", PAGES)
+def test_no_page_holds_control_characters(nbtext: Any, tmp_path: Path, line: str) -> None:
+    """Neither in what is shown, nor in attributes, nor in the data of its scripts."""
+    rows = [
+        {"text": f"{'sun sea' if n % 3 else 'cup tea'} w{n} {HOSTILE}", "id": f"{n}{HOSTILE}"}
+        | {"label": HOSTILE.replace("script", f"{n % 3 // 2};{n % 2}") if n % 5 else "plain"}
+        for n in range(60)
+    ]
+    write_rows(tmp_path / "t.jsonl", [*rows, rows[1]])
+    name = tmp_path / HOSTILE.replace("/", "")
+    nbtext("train t.jsonl -q -o m.joblib").ok()
+    name.write_bytes((tmp_path / "m.joblib").read_bytes())
+    nbtext("train t.jsonl -q --label-separator ; -o several.joblib").ok()
+    nbtext(*line.split(), *PAGES[line]).ok()
+    page = (tmp_path / "x.html").read_text()
+    assert not CONTROLS.search(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
+
+
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     "label", ["a\nb", "a\tb", 'a"b,c', "", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii

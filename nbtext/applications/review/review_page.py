@@ -97,12 +97,14 @@ def render_review_page(
         "n_findings": len(review.findings),
         "kinds": [name for name in FINDINGS if name in found],
         "labels": labels[:MAX_LABELS],
+        "places": {label: place for place, label in enumerate(labels)},
         "is_several": is_several,
     }
     data = {
         "review": {
             "documents": [document_record(document) for document in numbers],
             "several": is_several,
+            "labels": labels,
         }
     }
     return render_page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -20,6 +21,8 @@ from nbtext.records import frozen
 CHART_ADDRESS_SPACE = 68 << 30
 MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
+
+_unsafe_in_data = re.compile("[<\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 HOME = "nbtext.report"  # the package whose folder `page` has the files of every page
 
@@ -150,9 +153,8 @@ def render_page(
             policy=policy,
             style=style,
             scripts=running,
-            data=encoded.replace(
-                "<", "\\u003c"
-            ),  # it cannot end the script element or begin a comment
+            # it cannot end the script element or begin a comment
+            data=_unsafe_in_data.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded),
             version=__version__,
         )
     )

@@ -2,7 +2,8 @@
 "use strict";
 
 (() => {
-  const { documents, several } = page.data.review; // whether documents have lists of labels
+  // whether documents have lists of labels, and all labels, which the page names by their places
+  const { documents, several, labels } = page.data.review;
   const find = (id) => document.getElementById(id);
   const decisions = new Map(); // document number: { decision, label }
   const cards = [...document.querySelectorAll(".reviewed[data-document]")];
@@ -29,12 +30,12 @@
     const made = decisions.get(number);
     for (const card of cards.filter((each) => numberOf(each) === number)) {
       for (const button of card.querySelectorAll("[data-decision]")) {
-        const { likely } = card.dataset;
+        const likely = labels[card.dataset.likely];
         const isLikely = several ? chosenOf(number).includes(likely) !== givenOf(number).includes(likely) : made?.label === likely;
         const isPressed = made?.decision === button.dataset.decision && (made.decision !== "relabel" || isLikely);
         button.setAttribute("aria-pressed", isPressed ? "true" : "false");
       }
-      card.querySelector(".other").value = made?.decision === "relabel" && !several ? made.label : "";
+      card.querySelector(".other").value = made?.decision === "relabel" && !several ? labels.indexOf(made.label) : "";
       if (several) card.querySelector(".now").textContent = made?.decision === "relabel" ? `now: ${made.label.join(", ") || "no label"}` : "";
     }
     find("progress").textContent = `${decisions.size} of ${documents.length} documents decided`;
@@ -48,8 +49,8 @@
   }
 
   function toggle(card, decision) {
-    const label = decision === "relabel" ? card.dataset.likely : null;
-    if (decision === "relabel" && label === undefined) return;
+    const label = decision === "relabel" ? labels[card.dataset.likely] : null;
+    if (label === undefined) return;
     if (decision === "relabel" && several) {
       change(card, label);
       return;
@@ -60,10 +61,10 @@
   }
 
   function filter() {
-    const [kind, label, isOpen] = [find("kind").value, find("of-label").value, find("open-only").checked];
+    const [kind, label, isOpen] = [find("kind").value, labels[find("of-label").value], find("open-only").checked];
     for (const finding of findings) {
       const inside = [...finding.querySelectorAll(".reviewed")];
-      const isOfLabel = !label || inside.some((card) => JSON.parse(card.dataset.labels).includes(label));
+      const isOfLabel = label === undefined || inside.some((card) => JSON.parse(card.dataset.labels).includes(label));
       const decidable = inside.filter((card) => card.dataset.document !== undefined);
       const isUndecided = decidable.some((card) => !decisions.has(numberOf(card)));
       finding.hidden = Boolean((kind && finding.dataset.kind !== kind) || !isOfLabel || (isOpen && !isUndecided));
@@ -100,8 +101,9 @@
     }
     const other = card.querySelector(".other");
     other.addEventListener("change", () => {
-      if (!several) decide(card, other.value ? "relabel" : null, other.value || null);
-      else if (other.value) change(card, other.value);
+      const label = labels[other.value] ?? null;
+      if (!several) decide(card, label === null ? null : "relabel", label);
+      else if (label !== null) change(card, label);
     });
   }
   for (const id of ["kind", "of-label", "open-only"]) find(id).addEventListener("change", filter);
