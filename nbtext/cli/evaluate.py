@@ -212,26 +212,24 @@ def evaluate(given: Evaluate) -> None:
                 log.record(batch, outcomes)
             if held_out is not None:
                 held_out.record(batch)
-    has_all = file is None or file.has_all_probabilities
-    has_any = file is None or file.has_probabilities
-    if decisions.min_probability is not None and not has_any:
-        raise refuse("min_probability", "the predictions have no probabilities")
-    if has_any and not has_all:
-        what = "the file has the probabilities only of predicted labels, so that figures of probabilities are rough"
-        running.say(f"{what}; nbtext predict --to jsonl writes all", quiet=quiet)
+    has_probabilities, note = (True, "") if file is None else file.assess_probabilities()
+    if decisions.min_probability is not None and not has_probabilities:
+        raise refuse("min_probability", "not every prediction has a probability")
+    notes = [note] if note else []
+    running.say(*notes, quiet=quiet)
     evaluation = evaluator.evaluation()
     if corpus is not None and given.folds.split_field is None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if model is not None:
         evaluation = with_decisions(evaluation, model.fitted)
     if given.target_accuracy is not None:
-        if not has_any:
-            raise refuse("target_accuracy", "the predictions have no probabilities")
+        if not has_probabilities:
+            raise refuse("target_accuracy", "not every prediction has a probability")
         if evaluation.per_label and not EVALUATORS[task].task.is_exclusive:
             raise refuse("target_accuracy", "the documents have several labels")
         found = find_min_probability(evaluator.outcomes(), given.target_accuracy)
         evaluation = replace(evaluation, target_accuracy=found)
-    if not has_any:
+    if not has_probabilities:
         evaluation = without_probabilities(evaluation)
     result = evaluation_result(evaluation)
     failure = None
@@ -250,7 +248,12 @@ def evaluate(given: Evaluate) -> None:
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(
-            diagnosis, subject=names, settings={"SOURCE": names} | typed, locate=locate
+            diagnosis,
+            subject=names,
+            settings={"SOURCE": names} | typed,
+            locate=locate,
+            has_probabilities=has_probabilities,
+            notes=notes,
         )
         write_page(given.report, page)
     if failure is None and held_out is not None:

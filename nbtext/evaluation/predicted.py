@@ -22,7 +22,7 @@ from nbtext.documents.jsonl import parse_object
 from nbtext.documents.settings import PLAIN, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
-from nbtext.errors import InputError
+from nbtext.errors import InputError, number_of
 from nbtext.evaluation.evaluator import EVALUATORS, Evaluation
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.model.predictions import Predictions
@@ -357,15 +357,20 @@ class PredictionsFile:
             thresholds=np.full(len(self._classes), np.nan) if is_several else None,
         )
 
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether any probability is known."""
-        return any(record.scores for record in self._all())
-
-    @property
-    def has_all_probabilities(self) -> bool:
-        """Whether the probability of every label is known, not only of the predicted one."""
-        return all(len(record.scores) in (0, len(self._classes)) for record in self._all())
+    def assess_probabilities(self) -> tuple[bool, str]:
+        """Return whether figures of probabilities can be shown, and what to say if some lack."""
+        n_lacking = sum(bool(record.labels) and not record.scores for record in self._all())
+        has_all = all(len(record.scores) in (0, len(self._classes)) for record in self._all())
+        if not any(record.scores for record in self._all()):
+            return False, ""
+        if n_lacking:
+            what = f"{number_of(n_lacking, 'prediction')} without a probability"
+            return False, f"{what}, so that figures of probabilities are left out"
+        if has_all:
+            return True, ""
+        what = "the file has the probabilities only of predicted labels, so that figures of probabilities are"
+        how = "left out" if self._is_several else "rough"
+        return not self._is_several, f"{what} {how}; nbtext predict --to jsonl writes all"
 
     def _record(self, identity: str) -> Record:
         if self._is_in_order and identity not in self._records:

@@ -29,6 +29,8 @@ def render_evaluation_page(
     subject: str,
     settings: dict[str, str],
     locate: Locator | None = None,
+    has_probabilities: bool = True,
+    notes: Sequence[str] = (),
 ) -> bytes:
     """Render the page of an evaluation, of one label or of several.
 
@@ -40,6 +42,10 @@ def render_evaluation_page(
         The options that were given, by name.
     locate : Locator, optional
         Finds the features in the text of mistakes; None: they are not marked.
+    has_probabilities : bool
+        Whether the probability of every prediction is known; what needs it is left out otherwise.
+    notes : Sequence[str]
+        What a reader of the figures has to know.
     """
     evaluation = diagnosis.evaluation
     found = diagnosis.intervals
@@ -57,6 +63,8 @@ def render_evaluation_page(
     content: dict[str, Any] = {
         "subject": subject,
         "settings": settings,
+        "notes": notes,
+        "has_probabilities": has_probabilities,
         "evaluation": evaluation,
         "metrics": evaluation.metrics,
         "unknown": format_unknown(evaluation.unknown_label) if evaluation.unknown_label else "",
@@ -73,7 +81,8 @@ def render_evaluation_page(
         chart = _reliability_chart(
             words, ("frequency", "pairs"), "of labels", diagnosis.reliability
         )
-        return render_page("multilabel.html", content, charts=[chart])
+        charts = [chart] if has_probabilities else []
+        return render_page("multilabel.html", content, charts=charts)
     (target,) = (each for each in diagnosis.targets if each.accuracy == 0.95)
     content |= {
         "diagnosis": diagnosis,
@@ -83,8 +92,8 @@ def render_evaluation_page(
         if diagnosis.top_features is not None
         else [],
     }
-    charts = list(evaluation_charts(diagnosis))
-    data = {"confusions": _matrix(diagnosis)}
+    charts = list(evaluation_charts(diagnosis)) if has_probabilities else []
+    data = {"confusions": _matrix(diagnosis, has_probabilities=has_probabilities)}
     return render_page(
         "evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data
     )
@@ -103,7 +112,7 @@ def _shorten(text: str, *, is_cut: bool = False) -> str:
     return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
 
 
-def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
+def _matrix(diagnosis: Diagnosis, *, has_probabilities: bool) -> dict[str, Any]:
     """Return the data of the script that draws the heat map; the predicted label -1 is none."""
     confusions = diagnosis.confusions
     places: dict[str | None, int] = {
@@ -113,7 +122,8 @@ def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
 
     def entry(example: Example) -> list[Any]:
         texts = [excerpt(example)] if example.texts else []
-        return [printable(example.id), float(f"{example.probability:.4f}"), *texts]
+        probability = float(f"{example.probability:.4f}") if has_probabilities else None
+        return [printable(example.id), probability, *texts]
 
     cells = [
         [

@@ -4,6 +4,7 @@ not.
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,58 @@ def test_several_labels_in_two_columns(nbtext: Any, tmp_path: Path) -> None:
     assert "precision_at_1" not in found
     of_table = nbtext(f"evaluate t.csv {ask} --label-separator |").ok().json
     assert of_table["micro_f1"] == found["micro_f1"]
+
+
+PREDICTED = {
+    "labels": ("one", {}, ""),
+    "null": ("one", {"probability": None}, ""),
+    "probability": ("one", {"probability": 0.75}, "rough"),
+    "all": ("one", {"probability": 0.75, "scores": {"a": 0.75, "b": 0.25, "c": 0}}, ""),
+    "some": ("one", {"probability": 0.75}, "8 predictions without a probability"),
+    "label sets": ("several", {}, ""),
+    "sets with probabilities": ("several", {"probabilities": [0.75, 0.75]}, "left out"),
+    "sets with all": ("several", {"scores": {"a": 0.75, "b": 0.25, "c": 0.75}}, ""),
+}
+
+
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("kind", PREDICTED)
+def test_what_predictions_do_not_say_is_not_shown(nbtext: Any, tmp_path: Path, kind: str) -> None:
+    """Without the probability of each prediction, no format and no page shows one, a threshold or a
+    ranking by probabilities.
+    """
+    task, given, said = PREDICTED[kind]
+    sets = (["a"], ["b"], ["c"]) if task == "one" else (["a", "c"], ["b", "a"], ["c", "b"])
+    name = "label" if task == "one" else "labels"
+    true, predicted = [], []
+    for n in range(24):
+        labels = [sets[n % 3], sets[n % 5 % 3]]
+        own, found = labels if task == "several" else [each[0] for each in labels]
+        true.append({"id": f"d{n}", "text": "sun", "label": own})
+        is_left_out = kind == "some" and n % 3 == 0
+        predicted.append({"id": f"d{n}", name: found, **({} if is_left_out else given)})
+    write_rows(tmp_path / "t.jsonl", true)
+    write_rows(tmp_path / "p.jsonl", predicted)
+    ask = "evaluate t.jsonl --id-field id --predictions p.jsonl"
+    texts = [
+        nbtext(f"{ask} --to {form}").ok() for form in ("json", "table", "markdown", "tsv", "csv")
+    ]
+    assert all(said in text.err for text in texts)
+    assert all(said or "probabilit" not in text.err for text in texts)
+    nbtext(f"{ask} --report x.html").ok()
+    shown = re.sub(
+        r"<(script|style).*?</\1>", "", (tmp_path / "x.html").read_text(), flags=re.DOTALL
+    )
+    has_probabilities = kind in ("probability", "all", "sets with all")
+    metric = "log_loss" if task == "one" else "precision_at_1"
+    assert (metric in texts[0].json) is has_probabilities
+    assert ("Reliability" in shown) is has_probabilities
+    assert has_probabilities or "most probable" not in shown
+    assert ("--min-probability" in shown) is (has_probabilities and task == "one")
+    listed = re.search(r'"d\d+",(null|[01])', (tmp_path / "x.html").read_text())
+    if task == "one":
+        assert listed is not None and (listed[1] == "null") is not has_probabilities
+    assert texts[0].json["documents"] == 24
 
 
 NO_FIELDS = [

@@ -107,7 +107,7 @@
 
   function entry([id, probability, text]) {
     const line = made("li", {}, made("span", { class: "mono" }, id), " ",
-      made("span", { class: "quiet" }, percent(probability)));
+      made("span", { class: "quiet" }, probability === null ? "" : percent(probability)));
     if (text) line.append(made("br"), made("span", { class: "excerpt" }, text));
     return line;
   }
@@ -122,9 +122,10 @@
       made("b", {}, labels[label]), predicted === label ? ", predicted correctly"
         : predicted === UNANSWERED ? " without a label" : " predicted as ",
       predicted === label || predicted === UNANSWERED ? "" : made("b", { class: "wrong" }, labels[predicted]));
-    const parts = [heading, made("p", { class: "quiet" },
-      `${percent(share(number, label))} of the label's documents.${listed.length < number && listed.length
-        ? ` The ${listed.length} most probable:` : listed.length > 1 ? " The most probable first:" : ""}`)];
+    const isRanked = listed.length > 1 && listed[0][1] !== null;
+    const order = listed.length < number && listed.length ? ` ${listed.length} of them${isRanked ? ", the most probable ones" : ""}:`
+      : isRanked ? " The most probable first:" : "";
+    const parts = [heading, made("p", { class: "quiet" }, `${percent(share(number, label))} of the label's documents.${order}`)];
     if (listed.length) {
       parts.push(made("ol", { class: "documents", tabindex: "0", role: "list", "aria-label": "Documents" },
         ...listed.map(entry)));
