@@ -50,7 +50,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def _url_parts(beyond: str) -> re.Pattern[str]:
     """Match what follows `://` in a URL, up to a character of `beyond`; its group may be shown."""
     user = rf"[^/?#{beyond}]*@"
-    # a password with a slash, which is no port
+    # a password with a slash, unlike a port
     user_of_database = rf"[^/?#:@\[{beyond}]+:(?!\d+(?:[/?#]|$))[^{beyond}]*@"
     return re.compile(
         rf"(?<=://)(?:{user}|{user_of_database})?([^?#{beyond}]*)(?:[?#][^{beyond}]*(?<![,;:]))?"
