@@ -113,7 +113,10 @@ _limits = {  # of the fields of each record
         "spreads": Limits(0, 1, (LABELS, 2)),
     },
     "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE)},
-    "FittedModel": {"label_columns": Limits(0, MAX_LABEL_COLUMNS)},
+    "FittedModel": {
+        "label_columns": Limits(0, MAX_LABEL_COLUMNS),
+        "trained": Limits(0, MAX_INTEGER),
+    },
     "DocumentNumbers": {"total": Limits(0, EXACT), "of_labels": Limits(0, EXACT)},
     "ClassStatistics": dict.fromkeys(
         ("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)

@@ -408,6 +408,8 @@ def _check_model(model: FittedModel) -> None:
     n_bytes = -(-model.scorer.n_features // 8)
     if model.untrained is not None and len(model.untrained) != n_bytes:
         raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
+    if model.trained is not None:
+        audit.check_ascending("trained", model.trained)
     n_columns = model.label_columns
     is_matrix = not model.task.is_exclusive and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):

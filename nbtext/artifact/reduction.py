@@ -214,6 +214,7 @@ def keep_features(
         feature_settings=replace(model.feature_settings, vocabulary=None),
         model_settings=replace(model.model_settings, keep_sample=None),
         full_features=model.scorer.n_features,
+        trained=None,
         untrained=None if model.untrained is None else np.packbits(model.are_untrained(columns)),
     )
     if known is None:

@@ -168,6 +168,7 @@ def evaluate(given: Evaluate) -> None:
     """
     from nbtext.evaluation.diagnosis import LOGS
     from nbtext.evaluation.evaluator import EVALUATORS
+    from nbtext.evaluation.overlap import add_overlaps
     from nbtext.features.document_counts import count_repeated
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
@@ -205,8 +206,10 @@ def evaluate(given: Evaluate) -> None:
         task = first[0].predictions.task if first else "one"
         evaluator = EVALUATORS[task](decisions, targets)
         log = LOGS[task]() if given.report is not None else None
+        overlaps = []
         for batch in chain(first, predicted):
             n_unknown += int((batch.predictions.known == 0).sum())
+            overlaps.append(batch.overlap)
             outcomes = evaluator.add(batch.predictions)
             if log is not None:
                 log.record(batch, outcomes)
@@ -216,8 +219,14 @@ def evaluate(given: Evaluate) -> None:
     if decisions.min_probability is not None and not has_probabilities:
         raise refuse("min_probability", "not every prediction has a probability")
     notes = [note] if note else []
-    running.say(*notes, quiet=quiet)
     evaluation = evaluator.evaluation()
+    overlap = add_overlaps(overlaps)
+    if overlap.trained:
+        n_trained = round(overlap.share * evaluation.documents)
+        evaluation = replace(evaluation, trained_on=n_trained)
+        so = ", so that the figures are too high for new ones" if overlap.is_large else ""
+        notes.append(f"the model was trained on {overlap.describe(evaluation.documents)}{so}")
+    running.say(*notes, quiet=quiet)
     if corpus is not None and given.folds.split_field is None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if model is not None:
@@ -344,13 +353,20 @@ def _predict(
     """Predict the documents of a source by a model, or read the predictions; or predict each fold
     by a model of the others, and return the counts of all documents, too.
     """
+    from nbtext.evaluation.overlap import OverlapCounter
     from nbtext.evaluation.predicted import predict_by_model, predict_from_file
 
     decisions = given.decisions
     jobs = given.run.jobs
     if model is not None:
-        fitted = model.fitted
-        found = predict_by_model(fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+        found = predict_by_model(
+            model.fitted,
+            source,
+            jobs=jobs,
+            decisions=decisions,
+            on_batch=on_batch,
+            counter=OverlapCounter(model),
+        )
         return found, None
     if file is not None:
         return predict_from_file(file, source, decisions), None

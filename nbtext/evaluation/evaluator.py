@@ -193,6 +193,7 @@ class Evaluation:
     targets: tuple[TargetCheck, ...] | None = None
     duplicates: int | None = None
     target_accuracy: TargetAccuracy | None = None
+    trained_on: int | None = None
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Integers32, Mask
+from nbtext.evaluation.overlap import Overlap
 from nbtext.model.predictions import Predictions
 from nbtext.records import frozen
 
@@ -101,12 +102,14 @@ class PredictedBatch(NamedTuple):
     columns  The texts, a list for each text field.
     folds    Shape (n_documents,): the numbers of the folds that hold the documents, from 1 on.
     places   Sort the documents of all batches in the order of the source.
+    overlap  How many of the documents the model was trained on.
     """
 
     predictions: Predictions
     columns: tuple[Sequence[str], ...] | None = None
     folds: Integers | None = None
     places: Sequence[str | int] | None = None
+    overlap: Overlap = Overlap()
 
 
 class LabelNumbers:

@@ -25,6 +25,7 @@ from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.evaluator import EVALUATORS, Evaluation
 from nbtext.evaluation.outcomes import PredictedBatch
+from nbtext.evaluation.overlap import Overlap, OverlapCounter
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
@@ -56,16 +57,21 @@ def predict_by_model(
     jobs: int,
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
+    counter: OverlapCounter | None = None,
 ) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source`
     does.
+
+    counter  counts the documents that the model was trained on
     """
     decisions.check(model.labels, model.task.is_exclusive)
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
         EVALUATORS[model.task.name].check(batch)
-        return PredictedBatch(predictor.predict_batch(batch, decisions), batch.texts)
+        predictions = predictor.predict_batch(batch, decisions)
+        overlap = counter.count(batch) if counter is not None else Overlap()
+        return PredictedBatch(predictions, batch.texts, overlap=overlap)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 

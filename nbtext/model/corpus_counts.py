@@ -206,6 +206,12 @@ class CorpusCounts:
         return "one" if self.label_sets is None else "several"
 
     @property
+    def content_hashes(self) -> Hashes:
+        """The distinct hashes of the retained documents that have a token, ascending."""
+        hashes = np.unique(self.sample.hashes)
+        return np.asarray(hashes[hashes != np.uint64(EMPTY_HASH)])
+
+    @property
     def has_own_sample(self) -> bool:
         """Whether the sample is the one that counting the same documents at once would retain."""
         return self.sample_size != 0 and self.below == ALL_HASHES

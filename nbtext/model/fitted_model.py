@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtext.arrays import Array, Bytes, Floats, Integers, Integers32, Mask
+from nbtext.arrays import Array, Bytes, Floats, Hashes, Integers, Integers32, Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
@@ -40,6 +40,7 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 # settings that documents with several labels do not have
 OF_ONE_LABEL = ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision")
 MAX_LOG_ODDS = 700.0  # whose exponential is finite
+N_TRAINED = 1024  # content hashes of training documents in a model, of 8 bytes each
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
@@ -139,6 +140,9 @@ class FittedModel:
     untrained : (n_features / 8,) uint8, optional
         A bit for each feature: whether no training document has it, so that its weight comes from
         word vectors. None: each feature is of a training document.
+    trained : (n,) uint64, optional
+        The smallest content hashes of the training documents, ascending: all if there are fewer
+        than N_TRAINED. None: not known, or those of the retained documents, in the counts.
     """
 
     task: Task
@@ -159,6 +163,7 @@ class FittedModel:
     documents: DocumentNumbers | None = None
     full_features: int | None = None
     untrained: Bytes | None = None
+    trained: Hashes | None = None
 
     def are_untrained(self, features: Integers | Integers32) -> Mask:
         """Return whether no training document has these features."""
@@ -335,6 +340,10 @@ class TrainedModel:
 
 def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> TrainedModel:
     """Return a model whose counts are in memory; None: it has none."""
+    if counts is not None and len(counts.sample):
+        is_retained = fitted.model_settings.keep_sample is not None
+        hashes = None if is_retained else counts.content_hashes[:N_TRAINED]
+        fitted = replace(fitted, trained=hashes)
     return TrainedModel(fitted, None if counts is None else lambda: counts)
 
 

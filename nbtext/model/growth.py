@@ -269,7 +269,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     selection = Selection(Hyperparameters(smoothing))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
     fitted = _keep_choice(fitted, earlier) if retains_choice else fitted
-    fitted = replace(fitted, approximate=tuple(parts_fitted_to_documents(fitted)))
+    parts = tuple(parts_fitted_to_documents(fitted))
+    fitted = replace(fitted, approximate=parts, trained=earlier.trained)
     return make_trained_model(_keep_input(fitted, earlier), counts)
 
 

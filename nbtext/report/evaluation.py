@@ -77,6 +77,8 @@ def _summary(evaluation: Evaluation) -> dict[str, int | float]:
     found = _counts(evaluation) | dict(evaluation.metrics)
     if evaluation.duplicates is not None:
         found["duplicates"] = evaluation.duplicates
+    if evaluation.trained_on is not None:
+        found["trained_on"] = evaluation.trained_on
     return found
 
 

@@ -21,6 +21,7 @@ from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
 from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.metrics import Metric, compute_metrics
+from nbtext.evaluation.overlap import Overlap, OverlapCounter, add_overlaps
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictions import Predictions
@@ -42,6 +43,8 @@ class ComparedModel(NamedTuple):
 
     model      The event model or linear model.
     documents  Number of training documents.
+    trained_on  Number of the compared documents that the model was trained on, also if it is
+                estimated; None: not known.
     seconds    CPU time of all predictions, in seconds.
     metrics    The compared metrics, by name.
     """
@@ -52,6 +55,7 @@ class ComparedModel(NamedTuple):
     n_features: int
     size: int | None
     seconds: float
+    trained_on: int | None
     metrics: dict[str, Estimate]
 
 
@@ -60,7 +64,8 @@ class PairedTest(NamedTuple):
 
     only_first   Documents that only the first model predicts correctly.
     only_second  Documents that only the second model predicts correctly.
-    p_value      The p-value of McNemar's test.
+    p_value      The p-value of McNemar's test; None: a model was trained on many of the documents,
+                 so that the test tells nothing of new ones.
     differences  Metrics of the second model minus those of the first, by name.
     """
 
@@ -68,7 +73,7 @@ class PairedTest(NamedTuple):
     second: str
     only_first: int
     only_second: int
-    p_value: float
+    p_value: float | None
     differences: dict[str, Estimate]
 
 
@@ -79,6 +84,7 @@ class Comparison(NamedTuple):
     unknown_label  Number of documents with a true label that one of the models does not know.
                    Metrics of probabilities leave them out.
     metrics        The compared metrics, those that are measured.
+    notes          Which models were trained on how many of the documents.
     """
 
     documents: int
@@ -87,6 +93,7 @@ class Comparison(NamedTuple):
     results: tuple[ComparedModel, ...]
     tests: tuple[PairedTest, ...]
     metrics: tuple[Metric[Any], ...]
+    notes: tuple[str, ...] = ()
 
 
 def compare_models(
@@ -121,21 +128,27 @@ def compare_models(
     kind = EVALUATORS[models[0].task.name]
     evaluators = [kind() for _ in models]
 
-    def predict(batch: Batch) -> list[tuple[Predictions, float]]:
+    counters = [OverlapCounter(candidate.model) for candidate in candidates]
+
+    def predict(batch: Batch) -> list[tuple[Predictions, float, Overlap]]:
         kind.check(batch)
         found = []
-        for predict_batch in predictors:
+        for predict_batch, counter in zip(predictors, counters, strict=True):
             before = thread_time()
-            found.append((predict_batch(batch), thread_time() - before))
+            predictions = predict_batch(batch)
+            found.append((predictions, thread_time() - before, counter.count(batch)))
         return found
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
     seconds = np.zeros(len(candidates))
+    parts: list[list[Overlap]] = [[] for _ in candidates]
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
-        for k, (predictions, elapsed) in enumerate(batches):
+        for k, (predictions, elapsed, overlap) in enumerate(batches):
             seconds[k] += elapsed
             evaluators[k].add(predictions)
+            parts[k].append(overlap)
+    overlaps = list(map(add_overlaps, parts))
     labels = tuple(sorted({label for each in evaluators for label in each.labels}))
     outcomes = [each.outcomes(labels) for each in evaluators]
     is_known = np.logical_and.reduce([each.is_known for each in outcomes])
@@ -168,6 +181,7 @@ def compare_models(
                 models[k].scorer.n_features,
                 size,
                 float(seconds[k]),
+                round(overlaps[k].share * n_documents) if overlaps[k].documents else None,
                 estimate(values[k], replicates[:, k]),
             )
         )
@@ -177,12 +191,18 @@ def compare_models(
         second = outcomes[b].is_correct
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
-        tests.append(
-            PairedTest(candidates[a].name, candidates[b].name, *only, mcnemar(*only), differences)
-        )
+        p_value = None if overlaps[a].is_large or overlaps[b].is_large else mcnemar(*only)
+        names = candidates[a].name, candidates[b].name
+        tests.append(PairedTest(*names, *only, p_value, differences))
     n_unknown = n_documents - int(is_known.sum())
+    notes = tuple(
+        f"{candidate.name} was trained on {overlap.describe(n_documents)}."
+        for candidate, overlap in zip(candidates, overlaps, strict=True)
+        if overlap.trained
+    )
+    measured_metrics = tuple(metrics.values())
     return Comparison(
-        n_documents, labels, n_unknown, tuple(results), tuple(tests), tuple(metrics.values())
+        n_documents, labels, n_unknown, tuple(results), tuple(tests), measured_metrics, notes
     )
 
 

@@ -104,7 +104,7 @@ def comparison_overview(comparison: Comparison) -> Overview:
         (
             f"{printable(test.second)}\nminus {printable(test.first)}",
             *_figures(test.differences, "+"),
-            f"{test.p_value:.2g}",
+            "–" if test.p_value is None else f"{test.p_value:.2g}",
         )
         for test in comparison.tests
     ]
@@ -112,7 +112,7 @@ def comparison_overview(comparison: Comparison) -> Overview:
         "Models compared",
         f"{summary}; below each figure is its 95 % bootstrap interval",
         [(("model", *titles, "time, size"), models), (("difference", *titles, "p"), pairs)],
-        list(map(test_sentence, comparison.tests)),
+        [*map(printable, comparison.notes), *map(test_sentence, comparison.tests)],
         list(_comparison_charts(comparison)),
     )
 
@@ -131,6 +131,8 @@ def test_sentence(test: PairedTest) -> str:
     alone = number_of(test.only_second, "document")
     counts = f"{second} alone is correct on {alone}, and {first} alone on {test.only_first:,}"
     better = second if test.only_second > test.only_first else first
+    if test.p_value is None:
+        return f"{counts}: this tells nothing of new documents, because they were trained on."
     says = f"{better} is significantly more accurate"
     if test.p_value >= SIGNIFICANCE:
         says = "the difference is not significant"
@@ -156,7 +158,7 @@ def _comparison_charts(comparison: Comparison) -> Iterator[Chart]:
     yield Chart(
         "model_differences",
         f"Differences in {metric.title}",
-        "A difference is significant if its interval excludes 0.",
+        "Each bar is a 95 % bootstrap interval. McNemar's test (p) says which differences are significant.",
         ("pair", "value", "low", "high"),
         ("models", metric.title, "from", "to"),
         [
