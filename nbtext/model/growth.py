@@ -29,6 +29,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
     MAX_LABEL_COLUMNS,
+    N_TRAINED,
     FittedModel,
     TrainedModel,
     are_columns,
@@ -201,6 +202,9 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     is_new = ~statistics.may_hold(judged.sample) | statistics.is_fractional
     given = prepare(judged, features, settings, jobs=jobs)
     fitted = fit(replace(given, is_new=is_new, is_model_selected=model.fitted.is_model_selected))
+    is_training = counts.statistics.n_documents == statistics.n_documents and not is_new.any()
+    hashes = counts.content_hashes[:N_TRAINED] if is_training else model.fitted.trained
+    fitted = replace(fitted, trained=hashes)
     return make_trained_model(
         _keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts
     )
