@@ -142,13 +142,12 @@ def compare_models(
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
     seconds = np.zeros(len(candidates))
-    parts: list[list[Overlap]] = [[] for _ in candidates]
+    overlaps = [Overlap()] * len(candidates)
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
         for k, (predictions, elapsed, overlap) in enumerate(batches):
             seconds[k] += elapsed
             evaluators[k].add(predictions)
-            parts[k].append(overlap)
-    overlaps = list(map(add_overlaps, parts))
+            overlaps[k] = add_overlaps((overlaps[k], overlap))
     labels = tuple(sorted({label for each in evaluators for label in each.labels}))
     outcomes = [each.outcomes(labels) for each in evaluators]
     is_known = np.logical_and.reduce([each.is_known for each in outcomes])
@@ -192,17 +191,23 @@ def compare_models(
         only = int((first & ~second).sum()), int((second & ~first).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         p_value = None if overlaps[a].is_large or overlaps[b].is_large else mcnemar(*only)
-        names = candidates[a].name, candidates[b].name
-        tests.append(PairedTest(*names, *only, p_value, differences))
+        tests.append(
+            PairedTest(candidates[a].name, candidates[b].name, *only, p_value, differences)
+        )
     n_unknown = n_documents - int(is_known.sum())
     notes = tuple(
         f"{candidate.name} was trained on {overlap.describe(n_documents)}."
         for candidate, overlap in zip(candidates, overlaps, strict=True)
         if overlap.trained
     )
-    measured_metrics = tuple(metrics.values())
     return Comparison(
-        n_documents, labels, n_unknown, tuple(results), tuple(tests), measured_metrics, notes
+        n_documents,
+        labels,
+        n_unknown,
+        tuple(results),
+        tuple(tests),
+        tuple(metrics.values()),
+        notes,
     )
 
 

@@ -142,12 +142,10 @@ def test_sentence(test: PairedTest) -> str:
 def _comparison_charts(comparison: Comparison) -> Iterator[Chart]:
     for metric in comparison.metrics:
         rows = [(printable(each.name), *each.metrics[metric.name]) for each in comparison.results]
-        best = (min if metric.is_loss else max)(rows, key=lambda row: row[1])
-        extreme = "lowest" if metric.is_loss else "highest"
         yield Chart(
             f"model_{metric.name}",
             f"Models by {metric.title}",
-            f"{best[0]} has the {extreme} {metric.title}, {best[1]:.4f}.",
+            f"{'Lower' if metric.is_loss else 'Higher'} is better. Each bar is a 95 % bootstrap interval.",
             ("model", "value", "low", "high"),
             ("model", metric.title, "from", "to"),
             rows,
