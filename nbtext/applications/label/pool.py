@@ -31,6 +31,7 @@ HINT = "name another file with -o"
 # keys of an answer
 ID = "id"
 LABEL = "label"
+KEYS = "label_keys"
 
 
 class PoolDocument(NamedTuple):
@@ -111,11 +112,14 @@ class Answer:
 
     labels  of the document; exactly one, unless documents can have several
     line    in the file, with its line feed
+    keys    the labels in the order of their keys on the keyboard, if it does not follow from the
+            answers before
     """
 
     document: PoolDocument
     labels: tuple[str, ...]
     line: bytes
+    keys: tuple[str, ...] = ()
 
 
 class AnswerFile:
@@ -157,16 +161,31 @@ class AnswerFile:
         # if another program puts a file in its place, `found` gets those of that file, too
         self.answers = found.copy()
 
-    def append(self, document: PoolDocument, labels: tuple[str, ...]) -> None:
-        """Add an answer; NbtextError if it cannot be written, or the file is another one by now."""
+    def order_labels(self, last: tuple[str, ...] = ()) -> list[str]:
+        """Return the labels in the order of their keys, with those of an answer that comes next."""
+        order: dict[str, None] = {}
+        for answer in self.answers:
+            order = dict.fromkeys((*answer.keys, *order, *answer.labels))
+        return list(dict.fromkeys((*order, *last)))
+
+    def append(
+        self, document: PoolDocument, labels: tuple[str, ...], order: Sequence[str] = ()
+    ) -> None:
+        """Add an answer; NbtextError if it cannot be written, or the file is another one by now.
+
+        order  all labels, in the order of their keys, which the next session has again
+        """
         for label in labels:
             check_label(label)
         texts = dict(zip(self._fields, document.texts, strict=True))
         record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
+        keys = tuple(order) if list(order) != self.order_labels(labels) else ()
+        if keys:
+            record[KEYS] = list(keys)
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         with convert_errors(self.path):
             self._file.append(line)
-        self.answers.append(Answer(document, labels, line))
+        self.answers.append(Answer(document, labels, line, keys))
 
     def remove_last(self) -> Answer:
         """Remove the last answer, and return it."""
@@ -183,12 +202,15 @@ class AnswerFile:
         texts = tuple(record.get(field) for field in self._fields)
         given: Any = record.get(LABEL)
         labels = tuple(given) if isinstance(given, list) else (given,)
-        if not all(isinstance(each, str) for each in (identity, *texts, *labels)):
+        keys: Any = record.get(KEYS, [])
+        keys = tuple(keys) if isinstance(keys, list) else (None,)
+        if not all(isinstance(each, str) for each in (identity, *texts, *labels, *keys)):
             names = ", ".join((ID, *self._fields, LABEL))
             what = f"is not an answer of nbtext label, a JSON object with {names}"
             raise InputError(what, where=where, hint=HINT)
         self.has_lists = self.has_lists or isinstance(given, list)
-        for label in labels:
+        for label in (*labels, *keys):
             check_label(label, where=where)
         document = PoolDocument(str(identity), tuple(map(str, texts)))
-        return Answer(document, tuple(dict.fromkeys(labels)), line.removesuffix(b"\n") + b"\n")
+        whole = line.removesuffix(b"\n") + b"\n"
+        return Answer(document, tuple(dict.fromkeys(labels)), whole, keys)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 
@@ -169,15 +168,15 @@ class Session:
     current : PoolDocument or None
         The document to label; None: no document is left.
     labels : list of str
-        The labels that the person can choose, in a constant order; new ones come last.
+        The labels that the person can choose, in the order of their keys, which the file keeps;
+        new ones come last.
     """
 
     def __init__(self, pool: Pool, file: AnswerFile, learner: Learner, labels: Labels = ()) -> None:
         self.file = file
         self.learner = learner
         self.pool = pool
-        of_answers = chain.from_iterable(answer.labels for answer in file.answers)
-        self.labels = list(dict.fromkeys((*labels, *learner.labels, *of_answers)))
+        self.labels = list(dict.fromkeys((*file.order_labels(), *labels, *learner.labels)))
         self._rows: dict[PoolDocument, list[int]] = defaultdict(list)
         for row, document in enumerate(pool.documents):
             self._rows[document].append(row)
@@ -202,7 +201,7 @@ class Session:
         be written.
         """
         if self.current is not None:
-            self.file.append(self.current, labels)
+            self.file.append(self.current, labels, self.labels)
             self._learn(self.file.answers[-1:])
             self._show_next()
 

@@ -160,6 +160,30 @@ def test_all_keys(start: Any, tmp_path: Path, nbtext: Any) -> None:
 
 
 @pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("more", [(), ("--multi-label",)], ids=["one", "several"])
+def test_keys_stay_the_same(start: Any, tmp_path: Path, nbtext: Any, more: tuple[str, ...]) -> None:
+    """A second session has the keys of the first one, whatever was answered, undone or typed; the
+    file is still one that train reads.
+    """
+    done = "\r" if more else ""
+    terminal = start("--labels", "sport,baking", *more)
+    terminal.wait("2 baking")
+    terminal.press("nwater\r" + done, "1 answer")
+    terminal.press("u", "0 answers")
+    terminal.press("nair\r" + done, "1 answer")
+    terminal.press("2" + done, "2 answers")
+    assert terminal.end("q") == 0
+    for options in ((), ("--labels", "fire,baking")):
+        terminal = start(*options, *more)
+        screen = "\n".join(terminal.wait("2 answers"))
+        for key in ("1 sport", "2 baking", "3 water", "4 air"):
+            assert key in screen
+        assert ("5 fire" in screen) is bool(options)
+        assert terminal.end("q") == 0
+    assert "2 documents, 2 labels" in nbtext("train labels.jsonl -o m.joblib").ok().err
+
+
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("ending", ["\x03", "kill", "lost"])
 def test_nothing_is_lost(start: Any, tmp_path: Path, ending: str) -> None:
     """An answer survives Ctrl-C, kill -9 and a lost terminal; the next run goes on, and can
