@@ -45,8 +45,8 @@ from nbtext.arrays import Array, Bytes
 from nbtext.documents.streams import (
     READ,
     READ_NOW,
-    hide_credentials,
     is_url,
+    name_source,
     open_url,
     similar_path,
     take_opened,
@@ -569,7 +569,7 @@ def name_errors(path: str) -> Iterator[None]:
     except ArtifactError as error:
         if len(error.what) > MAX_ERROR_CHARACTERS:  # it holds a name or a value of the file
             error.what = f"{error.what[:MAX_ERROR_CHARACTERS]}..."
-        name = "standard input" if path == "-" else hide_credentials(path) or "''"
+        name = name_source(path) or "''"
         error.where = error.where or name
         raise
 
