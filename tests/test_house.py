@@ -88,7 +88,7 @@ MAX_APPLICATION_TOKENS = {
     "sample": 1_150,
     "serve": 9_420,
     "unlabeled": 5_300,
-    "vectors": 3_550,
+    "vectors": 4_809,
 }
 MAX_TOKENS_OF_APPLICATIONS = 58_000  # of all of them
 MAX_CYTHON_TOKENS = 36_237

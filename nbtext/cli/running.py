@@ -238,10 +238,12 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
         format_approximation,
         format_decisions,
         format_training_summary,
+        format_unused,
     )
 
     save_model(model, target)
-    say(format_training_summary(model), *format_decisions(model), quiet=quiet)
+    lines = format_training_summary(model), *format_decisions(model), *format_unused(model)
+    say(*lines, quiet=quiet)
     if (note := format_approximation(model)) is not None:
         say(note, quiet=quiet)
 

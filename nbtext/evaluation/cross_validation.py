@@ -92,7 +92,7 @@ def cross_validate(
         Fold by fold, in the order of the documents of a fold.
     """
     if model_settings.vectors is not None:
-        check_table(corpus, features, model_settings.vectors)
+        check_table(corpus, features, model_settings)
     everything = align_to_vocabulary(corpus, features)
     size = sample_size(features, model_settings)
     needs_all = (

@@ -414,7 +414,7 @@ def search_model(
     listed = [each for each in candidates if corpora.is_promising(each)]
     default = candidates[0]
     if default.model_settings.vectors is not None:
-        check_table(corpora.get(default), default.features, default.model_settings.vectors)
+        check_table(corpora.get(default), default.features, default.model_settings)
     if default.is_linear:  # with word vectors; of many documents only the last stack has them
         corpus = corpora.get(default)
         if corpora.n_documents > MAX_WITH_LENGTHS or not search.is_small(default, corpus):

@@ -181,7 +181,7 @@ def train_on_counts(
     if model_settings.vectors is not None:
         from nbtext.model.word_vectors import check_table
 
-        check_table(counts, features, model_settings.vectors)
+        check_table(counts, features, model_settings)
     fitted = fit_model(counts, features, model_settings, jobs=jobs)
     return make_trained_model(fitted, counts)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.arrays import Integers
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import AssumptionWarning, InputError, SettingsError
+from nbtext.errors import AssumptionWarning, InputError, SettingsError, list_some
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import merge_sorted
 from nbtext.features.settings import VIEW_END, FeatureSettings
@@ -19,6 +19,8 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.registry import load_method
 
 MIN_KNOWN = 0.5  # share of the words of the documents; a table of fewer may be of another language
+
+N_SHOWN = 5  # words of a table
 
 
 def add_words(
@@ -55,17 +57,27 @@ def add_words(
     return union, vectors
 
 
-def check_table(counts: CorpusCounts, features: FeatureSettings, source: str) -> None:
+def check_table(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
     """Warn if a table has fewer than half of the words of all documents.
+
+    What a fit to the documents needs of the table is read with their words, so that it is read
+    once.
 
     raises  InputError: the table cannot be read, or has none of them
             SettingsError: no feature is a word
     """
+    source = settings.vectors
+    assert source is not None
     words, names, _ = _find_words(counts.vocabulary, features)
-    rows = load_method("read_vectors")(source, names, 0).rows
+    asked = [*names, *settings.more_words]
+    n_further = max(N_SHOWN, settings.vector_words)
+    table = load_method("read_vectors")(source, asked, n_further)
     occurrences = counts.statistics.feature_occurrences[words]
-    share = float(occurrences[rows.any(axis=1)].sum() / max(1, occurrences.sum()))
+    is_known = table.rows[: len(names)].any(axis=1)
+    share = float(occurrences[is_known].sum() / max(1, occurrences.sum()))
     hint = "use a table of their language"
+    if table.further:
+        hint += f", of words as they stand in texts (here {list_some(table.further, N_SHOWN)})"
     if not share:
         what = "has no vector but 0 for any word of the documents"
         raise InputError(what, where=source, hint=hint)

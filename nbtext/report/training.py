@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
-from nbtext.bayes.settings import AUTO
+from nbtext.bayes.settings import AUTO, VECTORS
 from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.model.fitted_model import list_targets
@@ -163,6 +163,23 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
+
+
+def format_unused(model: TrainedModel) -> list[str]:
+    """Format what a combination was offered, and has no weight in it: a line for word vectors, and
+    for each view.
+    """
+    fitted = model.fitted
+    settings = fitted.model_settings
+    used = [part for part in fitted.hyperparameters.parts if part.weight > 0]
+    if not used:
+        return []
+    views = {part.view for part in used}
+    names = [f"the view {view}" for view in fitted.feature_settings.view if view not in views]
+    if settings.vectors is not None and not any(part.model == VECTORS for part in used):
+        words = ", and the words of the unlabeled texts," * bool(settings.more_words)
+        names.append(f"the table of word vectors{words}")
+    return [f"{name} got no weight: it does not lower the estimated log-loss" for name in names]
 
 
 def format_approximation(model: TrainedModel) -> str | None:

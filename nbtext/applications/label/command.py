@@ -160,9 +160,9 @@ def label(given: Label) -> None:
     of_vectors = None
     if given.vectors is not None:
         assert pool.counts.vocabulary is not None  # see the rules
-        check_table(pool.counts, features, given.vectors)  # an error is said before the session
         known = tuple(pool.counts.vocabulary.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
+        check_table(pool.counts, features, of_vectors)  # an error is said before the session
     names = source.field_names or (TEXT,)
     is_exclusive = trained is not None and trained.fitted.task.is_exclusive
     file = AnswerFile(

@@ -5,6 +5,7 @@ file, or a static model with a tokenizer. Nothing in a table is executed.
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -13,25 +14,32 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats32
+from nbtext.applications.vectors.tokenizer import WordTokenizer, read_tokenizer, run
+from nbtext.arrays import Array, Floats32, Integers
 from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.recognition import BINARY, HEAD_BYTES, recognize
+from nbtext.documents.recognition import ARCHIVE, BINARY, HEAD_BYTES, ZIP_MAGIC, recognize
 from nbtext.documents.streams import open_stream, warn
-from nbtext.errors import InputError, MissingExtra, list_some
+from nbtext.errors import InputError, MissingExtra, list_some, number_of
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
 N_COMMON = 100_000  # first words of a table, whose mean is subtracted from all vectors
 MAX_HEADER = 100  # bytes
 MAX_LINE = 1 << 20  # bytes
+MAX_DIMENSIONS = 1 << 12  # because each word of the documents gets so many numbers
+MAX_NUMBER = 1e9  # the squares of larger ones are not exact in 32 bits, or not finite
+MAX_EXPANSION = 100  # bytes of arrays for each byte of a compressed file
+KEPT_BYTES = 1 << 27  # of vectors, up to which a table is kept as a whole
 ROWS_AT_ONCE = 1 << 12  # words whose pieces are in memory
 TOKENIZERS = "*tokenizer*.json"
 IS_A_TABLE = "name a file, a folder or an installed package, because nothing is downloaded"
-IS_A_LINE = "each line of a table is a word and its numbers"
+IS_A_LINE = f"each line of a table is a word and 2 to {MAX_DIMENSIONS:,} numbers, of at most 1e9"
 SAVE_TEXT = "save the vectors as text, for example by gensim's save_word2vec_format"
+IS_OTHER_HEADER = "a first line of numbers, which are not the number of words and of dimensions"
 IS_NPZ = "it needs an array of words, (n,), of strings, and one of vectors, (n, n_dimensions)"
 IS_MODEL = "a static model has one .safetensors file and the tokenizer.json of its pieces"
 # of the numbers of safetensors; <u2 is for bfloat16, which NumPy lacks
@@ -39,7 +47,11 @@ DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
 INTEGERS = {"I32": "<i4", "I64": "<i8"}
 # arrays of model2vec: the row of each piece, and a factor of it
 OF_PIECES = MAPPING, WEIGHTS = "mapping", "weights"
-UNKNOWN = ("[UNK]", "<unk>")  # the pieces for characters that a tokenizer does not know
+LFS = b"version https://git-lfs"
+PAGES = (b"<!doctype", b"<html")
+N_LOOKED_AT = 1000  # first words that are searched for marks
+# what some tables have before or after a word: ConceptNet, tokenizers, fastText; parts of speech
+MARKS = re.compile(r"(/c/[a-z]+/|▁|Ġ|##|__label__)\w.*|.*\w([_|/][A-Z]+)")
 
 
 class Table(NamedTuple):
@@ -58,14 +70,14 @@ class Table(NamedTuple):
 class _Words(NamedTuple):
     """What was read of a table of whole words.
 
-    asked    the words that were looked up
+    asked    the words that were looked up; None: all of them
     n_first  how many first words of the table were read whether or not they were asked for
     places   the row of each word that was found
     ranks    (n_rows,), ascending: the places of these words in the table
     rows     (n_rows, n_dimensions), and a last one of zeros
     """
 
-    asked: frozenset[str]
+    asked: frozenset[str] | None
     n_first: int
     places: dict[str, int]
     ranks: list[int]
@@ -74,7 +86,9 @@ class _Words(NamedTuple):
     def select(self, words: Sequence[str], n_further: int) -> Table | None:
         """Return the vectors of words; None if they were not read."""
         wanted = frozenset(words)
-        if n_further + len(wanted) > self.n_first or not wanted <= self.asked:
+        if self.asked is not None and (
+            n_further + len(wanted) > self.n_first or not wanted <= self.asked
+        ):
             return None
         own = [self.places.get(word, -1) for word in words]
         first = islice(self.places, bisect_left(self.ranks, n_further + len(wanted)))
@@ -85,17 +99,17 @@ class _Words(NamedTuple):
 class _Pieces(NamedTuple):
     """A static model: the vector of a word is the sum of those of its pieces.
 
-    space    what stands before a word, for a tokenizer whose pieces of the first word differ
     names    the words that are one piece, in the order of the pieces
-    unknown  the pieces that stand for unknown characters
-    rows     (n_pieces, n_dimensions)
+    rows     (n_rows, n_dimensions)
+    mapping  (n_pieces,), the row of each piece
+    factors  (n_pieces,), by which it is multiplied
     """
 
-    tokenizer: Any
-    space: str
+    tokenizer: WordTokenizer
     names: list[str]
-    unknown: set[Any]
     rows: Floats32
+    mapping: Integers
+    factors: Floats32
 
     def select(self, words: Sequence[str], n_further: int) -> Table:
         """Return the vectors of words, and of words that are one piece."""
@@ -105,17 +119,17 @@ class _Pieces(NamedTuple):
 
     def _sum(self, words: Sequence[str]) -> Floats32:
         found = np.zeros((len(words), self.rows.shape[1]), dtype=np.float32)
-        for place, ids in enumerate(_split(self.tokenizer, words, self.space)):
-            found[place] = self.rows[[each for each in ids if each not in self.unknown]].sum(axis=0)
+        for place, ids in enumerate(_split(self.tokenizer, words)):
+            known = [each for each in ids if each not in self.tokenizer.unknown]
+            rows = self.rows[self.mapping[known]] * self.factors[known][:, None]
+            found[place] = rows.sum(axis=0)
         return found
 
 
-def _split(tokenizer: Any, words: Sequence[str], space: str) -> Iterator[list[int]]:
+def _split(tokenizer: WordTokenizer, words: Sequence[str]) -> Iterator[list[int]]:
     """Yield the pieces of each word."""
     for start in range(0, len(words), ROWS_AT_ONCE):
-        texts = [space + word for word in words[start : start + ROWS_AT_ONCE]]
-        for each in tokenizer.encode_batch(texts, add_special_tokens=False):
-            yield each.ids
+        yield from tokenizer.split(list(words[start : start + ROWS_AT_ONCE]))
 
 
 # the table that was read last, by its files as they were: folds and candidates ask for it again
@@ -142,10 +156,12 @@ def read_vectors(source: str, words: Sequence[str], n_further: int) -> Table:
         table = known and known.select(lowered, n_further)
         if table is None:
             _last.clear()
+            for path in paths:
+                _refuse_pointer(path)
             if len(paths) > 1:
                 known = _read_pieces(*paths)
             else:  # also what was asked before, because folds and candidates alternate
-                asked = frozenset(lowered).union(getattr(known, "asked", ()))
+                asked = frozenset(lowered).union(getattr(known, "asked", None) or ())
                 known = _read_words(paths[0], asked, n_further + len(asked))
             _last[key] = known
             table = known.select(lowered, n_further)
@@ -186,6 +202,19 @@ def _choose(paths: Iterable[Path], source: Path, usual: str) -> Path:
     raise _refuse(source, f"needs one {usual}, and has {several}")
 
 
+def _refuse_pointer(path: Path) -> None:
+    """Raise InputError if a file stands for another one, or holds it."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD_BYTES)
+    if head.startswith(LFS):
+        hint = "fetch the file, for example with git lfs pull"
+        raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
+    if head.lstrip().lower().startswith(PAGES):
+        raise _refuse(path, "is a page of HTML, not a table", "download the file itself")
+    if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
+        raise _refuse(path, "is a zip archive, not a table", "unzip it, and name the file in it")
+
+
 def _refuse(path: object, what: str, hint: str = IS_MODEL) -> InputError:
     return InputError(what, where=str(path), hint=hint)
 
@@ -201,18 +230,25 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     places = dict[str, int]()
     ranks = list[int]()
     kept = bytearray()
+    is_whole = True
+    marked = list[str]()
     total: Any = 0.0
     n_read = 0
     for number, cased, numbers in read(path):
         word = cased.lower()
-        is_kept = word not in places and (n_read < n_first or word in asked)
+        is_wanted = n_read < n_first or word in asked
+        is_new = word not in places
+        is_whole = is_whole and (is_wanted or len(kept) < KEPT_BYTES or not is_new)
+        is_kept = is_new and (is_whole or is_wanted)
+        if n_read < N_LOOKED_AT and MARKS.fullmatch(cased):
+            marked.append(cased)
         if is_kept or n_read < N_COMMON:
             with np.errstate(over="ignore"):
                 try:
                     row = np.array(numbers, dtype=np.float32)
                 except ValueError:
                     row = np.array([np.nan])
-            if not np.isfinite(row).all():
+            if not (np.abs(row) <= MAX_NUMBER).all():  # which NaN is not, either
                 raise _refuse_line(path, number, len(numbers))
             if n_read < N_COMMON:
                 total = total + row.astype(float)
@@ -223,6 +259,9 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
         n_read += 1
     if not n_read:
         raise _refuse(path, "has no word vectors", IS_A_LINE)
+    if 2 * len(marked) > min(n_read, N_LOOKED_AT):
+        what = f"most of its words have a mark that texts do not have, such as {list_some(marked)}"
+        warn(str(path), f"{what}; take it off the words")
     mean = (total / min(n_read, N_COMMON)).astype(np.float32)
     kept += bytes(mean.nbytes)
     table = np.frombuffer(kept, dtype=np.float32).reshape(-1, len(mean))
@@ -231,11 +270,11 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-30)
     shares = 1 / ((np.array(ranks) + 1) * np.log(n_read + 1))
     rows *= (COMMON / (COMMON + shares) / lengths).astype(np.float32)[:, None]
-    return _Words(asked, n_first, places, ranks, table)
+    return _Words(None if is_whole else asked, n_first, places, ranks, table)
 
 
 def _refuse_line(path: Path, number: int, n_dimensions: int) -> InputError:
-    what = f"not a word and {n_dimensions or 'its'} finite numbers"
+    what = f"not a word and {n_dimensions or 'its'} numbers"
     return _refuse(f"{path}:{number}", what, IS_A_LINE)
 
 
@@ -248,8 +287,12 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str, list[bytes]]]:
         head = stream.head(HEAD_BYTES)
         kind = recognize(head)
         if kind is not None or b"\0" in head:
-            raise (kind or BINARY)._replace(hint=SAVE_TEXT).refuse(str(path))
-        n_dimensions = n_words = n_read = 0
+            kind = kind or BINARY
+            hint = kind.hint if kind is ARCHIVE else SAVE_TEXT
+            raise kind._replace(hint=hint).refuse(str(path))
+        n_dimensions = n_words = n_read = n_empty = 0
+        odd = list[str]()
+        is_first_numbers = False
         for block in read_line_blocks(read_raw_blocks(stream), MAX_LINE):
             if block.is_too_long:
                 raise _refuse_line(path, block.first_line, n_dimensions)
@@ -257,24 +300,49 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str, list[bytes]]]:
                 fields = line.split()
                 if not fields:
                     continue
-                if (
-                    number == 1
-                    and len(fields) == 2
-                    and len(line) < MAX_HEADER
-                    and b"".join(fields).isdigit()
-                ):
-                    n_words, n_dimensions = map(int, fields)
+                is_blank = line[:1].isspace()
+                is_header = number == 1 and len(line) < MAX_HEADER and not is_blank
+                if is_header and b"".join(fields).isdigit():
+                    if len(fields) == 2:
+                        n_words, n_dimensions = map(int, fields)
+                        continue
+                    is_first_numbers = True
+                is_empty = is_blank and n_dimensions in {0, len(fields)}
+                if is_empty and _count_numbers([b"", *fields]) == len(fields):
+                    n_empty += 1
                     continue
                 n_dimensions = n_dimensions or _count_numbers(fields)
                 # a word may have spaces
                 is_valid = len(fields) == n_dimensions + 1 or _count_numbers(fields) == n_dimensions
-                if not is_valid or n_dimensions < 2:
+                if not is_valid and is_first_numbers and n_read == 1:
+                    raise _refuse(f"{path}:1", IS_OTHER_HEADER, "delete it, or leave these two")
+                if not is_valid or not 2 <= n_dimensions <= MAX_DIMENSIONS:
                     raise _refuse_line(path, number, n_dimensions)
                 n_read += 1
-                word = b" ".join(fields[:-n_dimensions]).decode("utf-8", "replace")
+                word = _decode(b" ".join(fields[:-n_dimensions]), odd)
                 yield number, word, fields[-n_dimensions:]
     if n_words and n_read not in (0, n_words):
         warn(str(path), f"its first line says {n_words:,} words, and it has {n_read:,}")
+    _warn_of_words(path, odd, n_empty)
+
+
+def _decode(raw: bytes, odd: list[str]) -> str:
+    """Return a word, which is added to the odd ones if some of its bytes are not UTF-8."""
+    word = raw.decode("utf-8", "replace")
+    if "\ufffd" in word and b"\xef\xbf\xbd" not in raw:
+        odd.append(word)
+    return word
+
+
+def _warn_of_words(path: Path, odd: list[str], n_empty: int) -> None:
+    """Count words that no text matches."""
+    if odd:
+        what = (
+            f"{number_of(len(odd), 'word')} with bytes that are not UTF-8, such as {list_some(odd)}"
+        )
+        warn(str(path), f"{what}; convert it, for example with iconv -f latin1 -t utf-8")
+    if n_empty:
+        warn(str(path), f"skipped {number_of(n_empty, 'line')} without a word")
 
 
 def _count_numbers(fields: Sequence[bytes]) -> int:
@@ -292,17 +360,31 @@ def _count_numbers(fields: Sequence[bytes]) -> int:
 def _read_npz(path: Path) -> Iterator[tuple[int, str, Array]]:
     """Yield the number, the word and the numbers of each row."""
     try:
+        with ZipFile(path) as archive:
+            n_bytes = sum(each.file_size for each in archive.infolist())
+        if n_bytes > MAX_EXPANSION * path.stat().st_size:
+            raise _refuse(path, f"has {n_bytes:,} bytes of arrays in few compressed ones", IS_NPZ)
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             found = list(map(np.asarray, arrays.values()))
         words = [each.tolist() for each in found if each.ndim == 1 and each.dtype.kind in "US"]
+    except InputError:
+        raise
     except Exception as error:  # NumPy, zipfile and the decompressors raise a dozen kinds
         raise _refuse(path, f"cannot be read: {error}", IS_NPZ) from None
     rows = [each for each in found if each.ndim == 2 and each.dtype.kind in "fiu" and each.size]
     if [*map(len, words)] != [*map(len, rows)] or len(rows) != 1:
         raise _refuse(path, "is not a table of word vectors", IS_NPZ)
+    if not 2 <= rows[0].shape[1] <= MAX_DIMENSIONS:
+        raise _refuse_line(path, 1, rows[0].shape[1])
+    odd = list[str]()
+    n_empty = 0
     for number, (word, row) in enumerate(zip(words[0], rows[0], strict=True), 1):
         raw = word if isinstance(word, bytes) else word.encode("utf-8", "replace")
-        yield number, raw.decode("utf-8", "replace"), row
+        if raw.strip():
+            yield number, _decode(raw, odd), row
+        else:
+            n_empty += 1
+    _warn_of_words(path, odd, n_empty)
 
 
 def _to_numbers(found: Any) -> Array:
@@ -317,18 +399,12 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     """Return a static model."""
     try:
         from safetensors import SafetensorError, deserialize
-        from tokenizers import Tokenizer
+
+        tokenizer = read_tokenizer(config)
     except ImportError:
         raise MissingExtra(
             "a static model", library="safetensors and tokenizers", extra="vectors"
         ) from None
-    try:
-        tokenizer = Tokenizer.from_file(str(config))
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        first = "".join(tokenizer.encode(" a\uffff", add_special_tokens=False).tokens)
-    except Exception as error:  # the library raises no narrower one
-        raise _refuse(config, f"cannot be read: {error}") from None
     try:
         arrays: Any = dict(deserialize(weights.read_bytes()))
     except (OSError, SafetensorError) as error:
@@ -338,27 +414,35 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     if kinds != [(2, True)]:
         raise _refuse(weights, f"has not one array of vectors, of {', '.join(DTYPES)}")
     rows = _to_numbers(next(iter(arrays.values()))).astype(np.float32, copy=False)
+    if not 2 <= rows.shape[1] <= MAX_DIMENSIONS:
+        what = f"has vectors of {rows.shape[1]:,} numbers, not of 2 to {MAX_DIMENSIONS:,}"
+        raise _refuse(weights, what)
+    mapping: Any = np.arange(len(rows))
     try:  # as model2vec stores the vectors of a large vocabulary
         if MAPPING in further:
-            rows = rows[_to_numbers(further[MAPPING])]
+            mapping = _to_numbers(further[MAPPING])
+        factors: Any = np.ones(len(mapping), dtype=np.float32)
         if WEIGHTS in further:
-            rows = rows * _to_numbers(further[WEIGHTS]).astype(np.float32)[:, None]
-    except (IndexError, KeyError, ValueError):
-        raise _refuse(weights, "has vectors that do not fit each other") from None
-    vocabulary = tokenizer.get_vocab()
+            factors = _to_numbers(further[WEIGHTS]).astype(np.float32)
+    except KeyError as error:
+        raise _refuse(weights, f"has numbers of the type {error}") from None
+    is_of_rows = mapping.ndim == 1 and mapping.dtype.kind == "i"
+    is_of_rows = is_of_rows and mapping.min(initial=0) >= 0
+    if not is_of_rows or mapping.max(initial=-1) >= len(rows) or factors.shape != mapping.shape:
+        raise _refuse(weights, "has vectors that do not fit each other")
+    vocabulary = tokenizer.library.get_vocab()
     ids = sorted(vocabulary.values())
-    if len(rows) <= max(ids, default=0):
-        what = f"has {len(rows):,} vectors, and its tokenizer {len(ids):,} pieces"
+    if len(mapping) <= max(ids, default=0):
+        what = f"has {len(mapping):,} vectors, and its tokenizer {len(ids):,} pieces"
         raise _refuse(weights, what)
-    if not np.isfinite(rows).all():
-        raise _refuse(weights, "has numbers that are not finite")
-    space = " " if first.startswith("Ġ") else ""
-    pieces = tokenizer.decode_batch([[each] for each in ids])
+    if not all((np.abs(each) <= MAX_NUMBER).all() for each in (rows, factors)):
+        raise _refuse(weights, "has numbers that are not finite, or above 1e9")
+    pieces = run(config, tokenizer.library.decode_batch, [[each] for each in ids])
     names = [piece.strip(" ▁") for piece in pieces]
-    parts = zip(ids, names, _split(tokenizer, names, space), strict=True)
+    parts = zip(ids, names, _split(tokenizer, names), strict=True)
     whole = [
         name
         for own, name, found in parts
         if found == [own] and name == name.lower() and name[:1].isalpha()
     ]
-    return _Pieces(tokenizer, space, whole, set(map(vocabulary.get, UNKNOWN)), rows)
+    return _Pieces(tokenizer, whole, rows, mapping, factors)

@@ -325,7 +325,11 @@ def test_options_that_do_not_apply(nbtext: Any, options: str) -> None:
         ("train train.jsonl -o n --vector-words 3", (2, "--vector-words: needs --vectors")),
         (
             "train foreign.jsonl -o n --vectors TABLE",
-            (1, "TABLE: has no vector but 0 for any word"),
+            (
+                1,
+                "TABLE: has no vector but 0 for any word",
+                f"as they stand in texts (here {OTHERS[0]}, ",
+            ),
         ),
         (
             "evaluate foreign.jsonl --folds 3 --vectors TABLE",
@@ -439,3 +443,25 @@ def test_the_view_of_the_words(nbtext: Any) -> None:
     """The summary names it as that of the vectors."""
     options = ("--vectors", TABLE, "--view", "word:1", "--view", "char:2")
     assert re.search(r"× vectors of word:1[; ]", nbtext(*TRAIN[:2], "-o", "m", *options).err)
+
+
+def test_what_gets_no_weight(nbtext: Any) -> None:
+    """A line says so: words of both labels have the same vectors, and no text has seven words."""
+    rows = []
+    for number in range(80):
+        label = "ab"[number % 2]
+        rows.append(
+            {"text": f"{label}{number % 3} {label}{number % 5} x{number % 7}", "label": label}
+        )
+    write_rows(Path("train.jsonl"), rows)
+    lines = [f"{word}{n} {n % 4} {n * n % 7}" for n in range(7) for word in "abx"]
+    Path("same.vec").write_text("\n".join(lines))
+    said = nbtext("train train.jsonl -o n --vectors same.vec").ok().err
+    assert "the table of word vectors got no weight" in said
+    said = nbtext("train train.jsonl -o n --vectors same.vec --unlabeled train.jsonl").ok().err
+    assert "word vectors, and the words of the unlabeled texts, got no weight" in said
+    said = nbtext("train train.jsonl -o n --model combined --view word:1 --view word:7,7").ok().err
+    assert "the view word:7 got no weight" in said
+    assert "word:1 got" not in said
+    said = nbtext(f"train test.jsonl -o n --vectors {TABLE}").ok().err
+    assert "no weight" not in said

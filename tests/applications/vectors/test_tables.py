@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext.applications.vectors.table import read_vectors
@@ -82,11 +84,34 @@ def test_tables_of_words(tmp_path: Path, name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-3)
 
 
-def test_odd_bytes_and_numbers_of_integers(tmp_path: Path) -> None:
-    """They change no other word, and invalid UTF-8 becomes one character."""
-    path = tmp_path / "odd.txt"
-    path.write_bytes(b"caf\xe9 1 2\n\xc2\xa0x\x85 3 4\nend 5 9\n")
-    assert read_vectors(str(path), [], 9).further == ["caf\ufffd", "\xa0x\ufffd", "end"]
+@pytest.mark.parametrize("name", ["odd.txt", "odd.npz"])
+def test_words_that_no_text_has(tmp_path: Path, name: str) -> None:
+    """Words with invalid bytes are counted, and become one character each; rows without a word are
+    skipped and counted; no other word changes.
+    """
+    words = [b"", b"caf\xe9", b"", b"\xc2\xa0x\x85", b"\xef\xbf\xbd", b"end"]
+    rows = np.arange(12.0).reshape(-1, 2)
+    lines = (b"%s %g %g\n" % (word, *row) for word, row in zip(words, rows.tolist(), strict=True))
+    path = tmp_path / name
+    path.write_bytes(npz(a=np.array(words), b=rows) if ".npz" in name else b"".join(lines))
+    with pytest.warns(AssumptionWarning) as found:
+        table = read_vectors(str(path), [], 9)
+    assert table.further == ["caf\ufffd", "\xa0x\ufffd", "\ufffd", "end"]
+    odd, empty = (str(each.message) for each in found)
+    assert "2 words with bytes that are not UTF-8, such as caf\ufffd" in odd
+    assert "skipped 2 lines without a word" in empty
+
+
+@pytest.mark.parametrize("form", ["/c/en/{}", "▁{}", "{}_NOUN", "{}|VERB", "__label__{}"])
+def test_marks_of_words(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(lines(*(f"{form.format(word)} 1 {n}" for n, word in enumerate("abc"))))
+    with pytest.warns(AssumptionWarning, match="a mark that texts do not have, such as") as found:
+        read_vectors(str(path), [], 0)
+    assert form.format("a") in str(found[0].message)
+
+
+def test_numbers_of_integers(tmp_path: Path) -> None:
     path = tmp_path / "i.npz"
     path.write_bytes(npz(a=np.array(["a", "b"]), b=np.array([[1, 2], [2, 1]])))
     assert np.linalg.norm(read_vectors(str(path), ["a"], 0).rows) > 0
@@ -120,21 +145,38 @@ def huge() -> bytes:
     return file.getvalue()
 
 
-LINE = "not a word and 3 finite numbers; each line"
+def bomb() -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, words=np.array(["a"]), rows=np.zeros((1, 1 << 20)))
+    return file.getvalue()
+
+
+LINE = "not a word and 3 numbers; each line"
 ARRAYS = "is not a table of word vectors; it needs an array of words"
 TEXT = "not text; save the vectors as text"
 WRONG: dict[str, tuple[bytes, str]] = {
     "few.txt": (lines("a 1 2 3", "b 1 2"), f":2: {LINE}"),
     "many.txt": (lines("3 3", "a 1 2 3", "b 1 2 3 4"), f":3: {LINE}"),
-    "no-word.txt": (lines("a 1 2 3", " 1 2 3"), f":2: {LINE}"),
+    "letters-first.txt": (lines("a 1 2 3", "x y 2 3 4 5"), f":2: {LINE}"),
     "letters.txt": (lines("a 1 2 3", "b 1 x 3"), f":2: {LINE}"),
     "nan.txt": (lines("a 1 2 3", "", "b 1 nan 3"), f":3: {LINE}"),
-    "large.txt": (lines("a 1 2 1e39"), f":1: {LINE}"),
+    "large.txt": (lines("a 1 2 1e10"), f":1: {LINE}"),
+    "wide.txt": (lines("a" + " 1" * 5000), ":1: not a word and 5000 numbers"),
+    "header.txt": (lines("5 3 1", *LINES), ":1: a first line of numbers, which are not"),
+    "pointer.txt": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "of Git LFS"),
+    "pointer.npz": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "of Git LFS"),
+    "page.vec": (b"<!DOCTYPE html><html>", "is a page of HTML"),
+    "glove.zip": (READABLE["a.npz"], "is a zip archive, not a table; unzip it"),
+    "wide.npz": (
+        npz(words=np.array(["a"]), rows=np.ones((1, 5000))),
+        "not a word and 5000 numbers",
+    ),
+    "bomb.npz": (bomb(), "bytes of arrays in few compressed ones"),
     "head.txt": (lines("1 3", "a 1 2"), f":2: {LINE}"),
     "long.txt": (lines("a 1 2 3", "b" * (1 << 21)), f":2: {LINE}"),
     "many-lines.txt": (lines(*["a 1 2 3"] * 20_000, "b 1"), f":20001: {LINE}"),
-    "documents.csv": (lines("text,label", "a dog,1"), ":1: not a word and its finite numbers"),
-    "one.txt": (lines("a 1"), ":1: not a word and 1 finite numbers"),
+    "documents.csv": (lines("text,label", "a dog,1"), ":1: not a word and its numbers"),
+    "one.txt": (lines("a 1"), ":1: not a word and 1 numbers"),
     "empty.txt": (b"", "has no word vectors"),
     "only-head.txt": (lines("5 3"), "has no word vectors"),
     "binary.bin": (b"2 3\nthe " + ROWS[:2].astype("<f4").tobytes(), f"a binary file, {TEXT}"),
@@ -208,6 +250,12 @@ def test_a_table_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
     assert read(calls[1]) == found[str(calls[1])]
     os.utime(path, ns=(0, 0))
     assert read(calls[1]) != found[str(calls[1])]
+    path.write_bytes(lines())
+    read(calls[0])
+    before = path.stat()
+    path.write_bytes(lines().replace(b"cat -1", b"cat -2"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert [read(call) for call in calls] == list(found.values())  # other words are known, too
 
 
 WHOLE = ("the", "cat", "Cat", "caf\xe9", "s")
@@ -332,7 +380,7 @@ WRONG_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "json": (lambda at: os.truncate(at / "tokenizer.json", 99), "tokenizer.json: cannot be read"),
     "no-unknown": (
         lambda at: write_model(at, tokenizer=Tokenizer(models.WordPiece({"a": 0}, unk_token="b"))),
-        "tokenizer.json: cannot be read",
+        "tokenizer.json: has no piece b, which stands for unknown characters",
     ),
     "few": (
         lambda at: write_model(at, ("F32", VECTORS[:7])),
@@ -341,6 +389,12 @@ WRONG_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "two": (lambda at: write_model(at, ("F32", VECTORS), ("F32", VECTORS)), "not one array"),
     "flat": (lambda at: write_model(at, ("F32", VECTORS[0])), "not one array"),
     "integers": (lambda at: write_model(at, ("I64", VECTORS.astype(np.int64))), "not one array"),
+    "pointer": (
+        lambda at: (at / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/"),
+        "is a pointer of Git LFS",
+    ),
+    "wide": (lambda at: write_model(at, ("F64", np.ones((9, 5000)))), "vectors of 5,000 numbers"),
+    "no-numbers": (lambda at: write_model(at, ("F64", np.ones((9, 0)))), "vectors of 0 numbers"),
     "infinite": (lambda at: write_model(at, ("F32", VECTORS / 0)), "numbers that are not finite"),
 }
 
@@ -370,5 +424,121 @@ def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
     path.write_bytes(weights(*tensors, names=("embeddings", "mapping", "weights")))
     expected = VECTORS[groups[3]] * np.float32(factors[3])
     np.testing.assert_array_equal(read_vectors(str(folder), ["cat"], 0).rows, [expected])
-    path.write_bytes(weights(tensors[0], ("I64", groups + 99), names=("a", "mapping")))
+    square = np.zeros((40, 40), dtype=np.int64)
+    for wrong in (groups + 99, groups - 1, square, square[None]):
+        path.write_bytes(weights(tensors[0], ("I64", wrong), names=("a", "mapping")))
+        refuse(folder, "has vectors that do not fit each other")
+    path.write_bytes(weights(tensors[0], ("F64", factors[:9]), names=("a", "weights")))
     refuse(folder, "has vectors that do not fit each other")
+    # one row that stands for many is not copied
+    many = np.zeros(1 << 20, dtype=np.int64)
+    wide = np.ones((1, 4096), dtype=np.float32)
+    path.write_bytes(weights(("F32", wide), ("I64", many), names=("a", "mapping")))
+    assert read_vectors(str(folder), ["cat"], 0).rows.shape == (1, 4096)
+
+
+def step(kind: str, **given: Any) -> dict[str, Any]:
+    return {"type": kind, **given}
+
+
+def replaced(pattern: str, content: str, form: str = "String") -> dict[str, Any]:
+    return step("Replace", pattern={form: pattern}, content=content)
+
+
+HOSTILE: dict[str, tuple[str, Any, str]] = {
+    "precompiled": (
+        "pre_tokenizer",
+        step("Precompiled", precompiled_charsmap="AA=="),
+        "Precompiled",
+    ),
+    "fixed-length": ("pre_tokenizer", step("FixedLength", length=0), "pre-tokenizer FixedLength"),
+    "prepend": ("normalizer", step("Prepend", prepend="a" * (1 << 20)), "more than 32 characters"),
+    "expansion": ("normalizer", replaced("a", "a" * 30), "Replace of 'a'"),
+    "empty": ("normalizer", replaced("", "a"), "Replace of ''"),
+    "blanks": ("normalizer", replaced(" ", " \u2581 "), "Replace of ' '"),
+    "regex": ("normalizer", replaced("(a+)+$", "", "Regex"), "Replace of '(a+)+$'"),
+    "twice": ("normalizer", step("Sequence", normalizers=[step("NFKD")] * 2), "one of them twice"),
+    "byte-level": ("normalizer", step("ByteLevel"), "normalizer ByteLevel"),
+    "bytes-twice": (
+        "pre_tokenizer",
+        step(
+            "Sequence",
+            pretokenizers=[step("ByteLevel", add_prefix_space=True, trim_offsets=True)] * 9,
+        ),
+        "one of them twice",
+    ),
+    "split": (
+        "pre_tokenizer",
+        step("Split", pattern={"Regex": "(a|a)*b"}, behavior="Isolated", invert=False),
+        "Split of",
+    ),
+    "no-type": ("normalizer", {}, "cannot be read: KeyError"),
+    "number": ("normalizer", 5, "cannot be read: TypeError"),
+    "unread": ("normalizer", step("Strip"), "cannot be read"),
+    "kind": ("model", step("Other", vocab={}), "has the model Other, which is not read"),
+    "no-vocabulary": ("model", step("BPE"), "cannot be read: KeyError"),
+    "list": ("model", step("WordPiece", vocab=[1]), "stands for unknown characters"),
+    "negative": ("model", step("BPE", vocab={"a": -1}, merges=[]), "cannot be read"),
+    "merge": ("model", step("BPE", vocab={"a": 0}, merges=[["b", "c"]]), "cannot be read"),
+    "affix": (
+        "model",
+        step("BPE", vocab={"a": 0}, merges=[], continuing_subword_prefix="#" * 99),
+        "more than 32 characters in BPE",
+    ),
+    "no-unknown": ("model", step("Unigram", vocab=[["a", 0.0]]), "no piece for unknown characters"),
+    "unknown-outside": ("model", step("Unigram", vocab=[["a", 0.0]], unk_id=7), "cannot be read"),
+    "huge-id": ("model", step("BPE", vocab={"a": 4294967295}, merges=[]), "has 40 vectors"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_tokenizers(tmp_path: Path, name: str) -> None:
+    """What could take memory or time is refused by name, and never runs."""
+    part, given, message = HOSTILE[name]
+    folder = write_model(tmp_path / "model")
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text()) | {part: given}
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError) as error:
+        read_vectors(str(folder), ["a", "b"], 1)
+    assert message in str(error.value)
+    path.write_text("[" * 100_000)
+    refuse(path.parent, "tokenizer.json: cannot be read")
+
+
+def test_plain_steps_of_tokenizers(tmp_path: Path) -> None:
+    """Those of model2vec and of multilingual models are read; tokens that are added are not."""
+    folder = write_model(tmp_path / "model", tokenizer=unigram())
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text())
+    spaced = [replaced(each, f" {each} ") for each in "!-."]
+    blanks = replaced(r"\s+", " ", "Regex")
+    right = step("Strip", strip_left=False, strip_right=True)
+    first = step("Precompiled", precompiled_charsmap="never read")
+    content["normalizer"] = step("Sequence", normalizers=[first, *spaced, blanks, right])
+    content["added_tokens"] = [{"id": 1 << 30, "content": "cat", "special": True}]
+    path.write_text(json.dumps(content))
+    table = read_vectors(str(folder), ["ｃａｔ", "cats", "x" * (1 << 20)], 0)  # full width
+    np.testing.assert_array_equal(table.rows[:2], [VECTORS[3], VECTORS[3] + VECTORS[1]])
+    assert not table.rows[2].any()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_damaged_static_models(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever a byte or a value is, the model is read, or an error of one line says why not."""
+    folder = tmp_path_factory.mktemp("damaged")
+    write_model(folder, tokenizer=data.draw(st.sampled_from([word_piece, unigram, byte_level]))())
+    name = data.draw(st.sampled_from(["tokenizer.json", "model.safetensors"]))
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    odd = st.sampled_from([*b'09-[]{}",:\\', 0, 255])
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, min(len(content), 2000) - 1))] = data.draw(odd)
+    path.write_bytes(content)
+    try:
+        read_vectors(str(folder), ["cats", "\u2603", ""], 5)
+    except InputError as error:
+        assert "\n" not in str(error)
