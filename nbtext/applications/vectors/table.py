@@ -5,7 +5,6 @@ file, or a static model with a tokenizer. Nothing in a table is executed.
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -48,10 +47,6 @@ INTEGERS = {"I32": "<i4", "I64": "<i8"}
 # arrays of model2vec: the row of each piece, and a factor of it
 OF_PIECES = MAPPING, WEIGHTS = "mapping", "weights"
 LFS = b"version https://git-lfs"
-PAGES = (b"<!doctype", b"<html")
-N_LOOKED_AT = 1000  # first words that are searched for marks
-# what some tables have before or after a word: ConceptNet, tokenizers, fastText; parts of speech
-MARKS = re.compile(r"(/c/[a-z]+/|▁|Ġ|##|__label__)\w.*|.*\w([_|/][A-Z]+)")
 
 
 class Table(NamedTuple):
@@ -209,8 +204,6 @@ def _refuse_pointer(path: Path) -> None:
     if head.startswith(LFS):
         hint = "fetch the file, for example with git lfs pull"
         raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
-    if head.lstrip().lower().startswith(PAGES):
-        raise _refuse(path, "is a page of HTML, not a table", "download the file itself")
     if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
         raise _refuse(path, "is a zip archive, not a table", "unzip it, and name the file in it")
 
@@ -231,7 +224,6 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     ranks = list[int]()
     kept = bytearray()
     is_whole = True
-    marked = list[str]()
     total: Any = 0.0
     n_read = 0
     for number, cased, numbers in read(path):
@@ -240,8 +232,6 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
         is_new = word not in places
         is_whole = is_whole and (is_wanted or len(kept) < KEPT_BYTES or not is_new)
         is_kept = is_new and (is_whole or is_wanted)
-        if n_read < N_LOOKED_AT and MARKS.fullmatch(cased):
-            marked.append(cased)
         if is_kept or n_read < N_COMMON:
             with np.errstate(over="ignore"):
                 try:
@@ -259,9 +249,6 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
         n_read += 1
     if not n_read:
         raise _refuse(path, "has no word vectors", IS_A_LINE)
-    if 2 * len(marked) > min(n_read, N_LOOKED_AT):
-        what = f"most of its words have a mark that texts do not have, such as {list_some(marked)}"
-        warn(str(path), f"{what}; take it off the words")
     mean = (total / min(n_read, N_COMMON)).astype(np.float32)
     kept += bytes(mean.nbytes)
     table = np.frombuffer(kept, dtype=np.float32).reshape(-1, len(mean))
@@ -410,25 +397,25 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     except (OSError, SafetensorError) as error:
         raise _refuse(weights, f"cannot be read: {error}") from None
     further = {name: arrays.pop(name) for name in OF_PIECES if name in arrays}
-    kinds = [(len(each["shape"]), each["dtype"] in DTYPES) for each in arrays.values()]
-    if kinds != [(2, True)]:
-        raise _refuse(weights, f"has not one array of vectors, of {', '.join(DTYPES)}")
-    rows = _to_numbers(next(iter(arrays.values()))).astype(np.float32, copy=False)
-    if not 2 <= rows.shape[1] <= MAX_DIMENSIONS:
-        what = f"has vectors of {rows.shape[1]:,} numbers, not of 2 to {MAX_DIMENSIONS:,}"
+    kinds = [
+        each["dtype"] in DTYPES
+        and len(each["shape"]) == 2
+        and 2 <= each["shape"][1] <= MAX_DIMENSIONS
+        for each in arrays.values()
+    ]
+    if kinds != [True]:
+        what = f"has not one array of 2 to {MAX_DIMENSIONS:,} columns, of {', '.join(DTYPES)}"
         raise _refuse(weights, what)
-    mapping: Any = np.arange(len(rows))
+    rows = _to_numbers(next(iter(arrays.values()))).astype(np.float32, copy=False)
     try:  # as model2vec stores the vectors of a large vocabulary
-        if MAPPING in further:
-            mapping = _to_numbers(further[MAPPING])
-        factors: Any = np.ones(len(mapping), dtype=np.float32)
-        if WEIGHTS in further:
-            factors = _to_numbers(further[WEIGHTS]).astype(np.float32)
-    except KeyError as error:
-        raise _refuse(weights, f"has numbers of the type {error}") from None
-    is_of_rows = mapping.ndim == 1 and mapping.dtype.kind == "i"
-    is_of_rows = is_of_rows and mapping.min(initial=0) >= 0
-    if not is_of_rows or mapping.max(initial=-1) >= len(rows) or factors.shape != mapping.shape:
+        known = {name: _to_numbers(each) for name, each in further.items()}
+        mapping = known.get(MAPPING, np.arange(len(rows)))
+        factors = known.get(WEIGHTS, np.ones(mapping.shape)).astype(np.float32)
+    except KeyError:
+        raise _refuse(weights, "has numbers of another type") from None
+    is_whole = mapping.dtype.kind == "i" and mapping.ndim == 1 == factors.ndim
+    is_of_rows = is_whole and mapping.min(initial=0) >= 0 and mapping.max(initial=-1) < len(rows)
+    if not is_of_rows or len(factors) != len(mapping):
         raise _refuse(weights, "has vectors that do not fit each other")
     vocabulary = tokenizer.library.get_vocab()
     ids = sorted(vocabulary.values())
