@@ -9,7 +9,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc cimport errno
-from libc.math cimport exp, fabs, isfinite, log, log1p, sqrt
+from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport SIZE_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strrchr
@@ -36,6 +36,8 @@ np = Later("numpy")
 document_counts, vocabularies = Later("nbtext.features.document_counts"), Later("nbtext.features.vocabulary")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
+
+include "numerics.pxi"
 
 include "documents/files.pxi"
 include "documents/scanner.pxi"  # JSON values

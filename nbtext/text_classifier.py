@@ -34,6 +34,7 @@ from nbtext.model.training import (
     train_on_counts,
     train_on_source,
 )
+from nbtext.numerics import exp
 from nbtext.parallel import parallel_map
 from nbtext.registry import load_method
 
@@ -328,7 +329,8 @@ class TextClassifier:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of
         `classes_`.
         """
-        return np.exp(self.predict_log_proba(X, jobs=jobs))
+        return exp(self.predict_log_proba(X, jobs=jobs))
+        return exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""

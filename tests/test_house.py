@@ -29,6 +29,7 @@ LAYERS = (  # a layer may import the layers before it
     "registry",
     "interrupts",
     "kernel",
+    "numerics",
     "output",
     "appended_file",
     "settings",

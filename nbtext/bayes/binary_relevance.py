@@ -62,6 +62,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.kernel import HAS_KERNEL, choose_version
+from nbtext.numerics import exp, log, log1p
 from nbtext.records import LazyProperty, frozen
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
@@ -107,8 +108,8 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     mu_k = pseudo_tokens(T_k, mu)
     added = of_entries * (mu_k / max(T, 1.0))[own]
     discounted = discount(statistics.occurrences)
-    gains = np.log((discounted + added) / (of_entries - discounted + added))
-    gains += np.log((T + mu_k) / mu_k)[own]
+    gains = log((discounted + added) / (of_entries - discounted + added))
+    gains += log((T + mu_k) / mu_k)[own]
     bias = prior_log_odds(statistics.class_documents, statistics.n_documents)
     default = log_absent(T, T_k, mu)
     if smoothing.alpha is None:
@@ -148,12 +149,12 @@ def pseudo_tokens(T_k: Any, mu: float) -> Any:
 def log_absent(T: Any, T_k: Any, mu: float) -> Any:
     """Return the weight of a feature that a label does not have."""
     mu_k = pseudo_tokens(T_k, mu)
-    return np.log(mu_k * (T - T_k + mu_k) / ((T + mu_k) * (T_k + mu_k)))
+    return log(mu_k * (T - T_k + mu_k) / ((T + mu_k) * (T_k + mu_k)))
 
 
 def prior_log_odds(n_k: Any, n: Any) -> Any:
     """Return the log-odds π that a document has a label that n_k of n documents have."""
-    return np.log(n_k + HALF) - np.log(n - n_k + HALF)
+    return log(n_k + HALF) - log(n - n_k + HALF)
 
 
 def split_scores(scores: Floats, priors: Floats) -> RelevanceScores:
@@ -181,13 +182,13 @@ def contrast_labels(scores: Floats) -> Floats:
     others = differences.copy()
     others[rows, best] = -np.inf
     second = others.max(axis=1)
-    shares = np.exp(others - second[:, None])  # of all labels but the best one
+    shares = exp(others - second[:, None])  # of all labels but the best one
     sums = shares.sum(axis=1)
     # of all labels but one, beside the best one, whose difference is 0
-    rest = 1 + np.exp(second)[:, None] * (sums[:, None] - shares)
-    differences -= np.log(rest)
-    differences[rows, best] = -second - np.log(sums)
-    return np.asarray(differences + np.log(n_labels - 1))
+    rest = 1 + exp(second)[:, None] * (sums[:, None] - shares)
+    differences -= log(rest)
+    differences[rows, best] = -second - log(sums)
+    return np.asarray(differences + log(n_labels - 1))
 
 
 left_out_products = choose_version(plain.left_out_products)
@@ -225,13 +226,13 @@ class LabelCounts:
     def contrast_scorer(self, alpha: float) -> LinearScorer:
         """Return the scorer of S, with nothing left out."""
         statistics = self.statistics
-        default = np.log(alpha / (statistics.class_occurrences + alpha * statistics.n_features))
+        default = log(alpha / (statistics.class_occurrences + alpha * statistics.n_features))
         return LinearScorer(
             np.zeros(len(default)),
             default,
             statistics.indptr,
             statistics.classes,
-            np.log(self.occurrences / alpha + 1),
+            log(self.occurrences / alpha + 1),
         )
 
 
@@ -348,7 +349,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         T_k = self._subtract(tokens, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
-        limits = np.maximum(LARGEST * np.log(2) / (2 * np.log1p(T / mu) + 1e-9), 1).astype(np.int64)
+        limits = np.maximum(LARGEST * log(2) / (2 * log1p(T / mu) + 1e-9), 1).astype(np.int64)
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (
@@ -364,7 +365,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
             limits,
         )
         mantissas, shifts = np.frexp(products)
-        scores = np.log(mantissas) + (exponents + shifts) * np.log(2)
+        scores = log(mantissas) + (exponents + shifts) * log(2)
         scores += self.n_known[:, None] * log_absent(T[:, None], T_k, mu)
         return np.asarray(scores)
 
@@ -381,8 +382,8 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         scores -= (part.totals - self.n_known)[:, None] * scorer.default
         tokens = self.statistics.class_occurrences[left_out.classes]
         totals = tokens - left_out.copies * pairs.totals
-        default = np.log(alpha / (totals + alpha * self.statistics.n_features))
-        logs = pairs.sum_entries(pairs.counts * np.log(left / alpha + 1))
+        default = log(alpha / (totals + alpha * self.statistics.n_features))
+        logs = pairs.sum_entries(pairs.counts * log(left / alpha + 1))
         return contrast_labels(
             left_out.replace_own(scores, logs + self.n_known[left_out.rows] * default)
         )

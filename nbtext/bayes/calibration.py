@@ -14,6 +14,7 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
 from nbtext.errors import ModelError
+from nbtext.numerics import dot, exp, log, log1p, power, softplus
 from nbtext.records import frozen
 
 # The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has
@@ -45,7 +46,7 @@ class TemperatureScaling:
 
     def temperature(self, lengths: Array) -> Floats:
         """Return T of documents with these numbers of known tokens; 0 tokens count as 1."""
-        temperatures = self.a * np.maximum(lengths, 1).astype(np.float64) ** self.b
+        temperatures = self.a * power(np.maximum(lengths, 1), self.b)
         return np.asarray(np.clip(temperatures, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE))
 
     def log_posterior(self, scores: Floats, lengths: Array | None) -> Floats:
@@ -58,10 +59,10 @@ class TemperatureScaling:
         )
         if self.noise == 0:
             return scaled
-        probabilities = np.exp(scaled, out=scaled)
+        probabilities = exp(scaled)
         probabilities *= 1 - self.noise
         probabilities += self.noise / scores.shape[1]
-        return np.log(probabilities, out=probabilities)
+        return log(probabilities)
 
 
 @frozen(eq=False)
@@ -130,7 +131,7 @@ class Calibration:
     def answer(self, log_posterior: Floats) -> Integers:
         """Return the class that each document gets; WITHHELD of one without a label."""
         classes = self.decide(log_posterior)
-        return np.where(self.are_withheld(np.exp(log_posterior), classes), WITHHELD, classes)
+        return np.where(self.are_withheld(exp(log_posterior), classes), WITHHELD, classes)
 
 
 def fit_temperature(
@@ -171,7 +172,7 @@ def fit_temperature(
         )
     design = np.ones((1 if lengths is None else 2, len(scores)))
     if lengths is not None:
-        design[1] = np.log(np.maximum(lengths, 1).astype(np.float64))
+        design[1] = log(np.maximum(lengths, 1).astype(np.float64))
     evaluate = partial(
         _evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes)
     )
@@ -179,11 +180,11 @@ def fit_temperature(
         without_noise, _ = minimize(evaluate, np.zeros(len(design)), bound=LARGEST)
         start = np.append(without_noise, PRIOR_MEAN[2])
     else:
-        temperature = [np.log(near.a), near.b][: len(design)]
-        start = np.array([*temperature, np.log(near.noise) - np.log1p(-near.noise)])
+        temperature = [log(near.a), near.b][: len(design)]
+        start = np.array([*temperature, log(near.noise) - log1p(-near.noise)])
     at, _ = minimize(evaluate, start, bound=LARGEST)
     return TemperatureScaling(
-        float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1]))
+        float(exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1]))
     )
 
 
@@ -221,8 +222,8 @@ def _evaluate(
     n = len(scores)
     m = len(design)
     log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
-    scaled = scores * np.exp(-log_temperature)[:, None]
-    exponentials = np.exp(scaled)
+    scaled = scores * exp(-log_temperature)[:, None]
+    exponentials = exp(scaled)
     totals = np.einsum("ij->i", exponentials)  # unlike `sum`, it is fast for short rows
     mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
     exponentials *= scaled
@@ -231,27 +232,29 @@ def _evaluate(
     # log T
     slope = scaled[own] - mean
     curvature = square - mean * mean - slope
-    losses = np.log(totals) - scaled[own]
+    losses = log(totals) - scaled[own]
     if len(at) == m:
-        gradient = design @ slope
-        hessian = (design * curvature) @ design.T
+        gradient = np.einsum("ij,j->i", design, slope)
+        hessian = np.einsum("ij,kj->ik", design * curvature, design)
     else:
         # With w the probability that a document's label is not noise, and v = 1 − w, the loss has
         # the derivatives w · slope by log T and noise − v by logit noise.
         noise = float(_sigmoid(at[-1]))
-        log_label = np.log1p(-noise) - losses
-        losses = -np.logaddexp(log_label, np.log(noise / scores.shape[1]))
-        w = np.exp(log_label + losses)
+        log_label = log1p(-noise) - losses
+        log_noise = log(noise / scores.shape[1])
+        losses = -log_noise - softplus(log_label - log_noise)
+        w = exp(log_label + losses)
         v = 1 - w
-        gradient = np.append(design @ (w * slope), (noise - v).sum())
+        gradient = np.append(np.einsum("ij,j->i", design, w * slope), (noise - v).sum())
         hessian = np.empty((m + 1, m + 1))
-        hessian[:m, :m] = (design * (w * curvature - w * v * slope * slope)) @ design.T
+        curvature = w * curvature - w * v * slope * slope
+        hessian[:m, :m] = np.einsum("ij,kj->ik", design * curvature, design)
         hessian[m, :m] = hessian[:m, m] = (design * -(w * v * slope)).sum(axis=1)
         hessian[m, m] = (noise * (1 - noise) - v * w).sum()
     used = [*range(m), 2][: len(at)]
     distance = (at - PRIOR_MEAN[used]) / PRIOR_DEVIATION[used]
-    loss = float(losses.mean() + distance @ distance / (2 * n))
-    precisions = PRIOR_DEVIATION[used] ** -2.0
+    loss = float(losses.mean() + dot(distance, distance) / (2 * n))
+    precisions = 1 / PRIOR_DEVIATION[used] ** 2
     return (
         loss,
         (gradient + distance / PRIOR_DEVIATION[used]) / n,
@@ -260,4 +263,4 @@ def _evaluate(
 
 
 def _sigmoid(logit: float) -> float:
-    return float(1 / (1 + np.exp(-logit)))
+    return float(1 / (1 + exp(-logit)))

@@ -14,6 +14,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.numerics import exp
 from nbtext.records import frozen
 
 
@@ -193,7 +194,7 @@ def _count_present(statistics: ClassStatistics) -> tuple[Integers, int]:
 def draw_binary(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw for each feature whether it occurs; weights (V,) are log-odds. `length` is ignored."""
     with np.errstate(over="ignore"):  # exp(710) is infinite, and the probability 0
-        return np.flatnonzero(random.random(len(weights)) < 1 / (1 + np.exp(-weights)))
+        return np.flatnonzero(random.random(len(weights)) < 1 / (1 + exp(-weights)))
 
 
 BERNOULLI = EventModel(

@@ -21,6 +21,7 @@ from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.kernel import choose_version
+from nbtext.numerics import log
 from nbtext.records import frozen
 
 combine_entries = choose_version(plain.combine_entries)
@@ -563,7 +564,7 @@ def log_priors(class_documents: Array, prior: Prior) -> Floats:
     weights = _weigh_prior(class_documents, prior)
     sums = weights.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(weights) - np.log(np.maximum(sums, SMALLEST_PRIOR)))
+        return np.asarray(log(weights) - log(np.maximum(sums, SMALLEST_PRIOR)))
 
 
 def log_prior(class_documents: Array, prior: Prior) -> Floats:
@@ -581,4 +582,4 @@ def log_prior(class_documents: Array, prior: Prior) -> Floats:
             "a class has no document",
             hint="add a document to it, remove the class, or use --prior uniform",
         )
-    return np.asarray(np.log(weights) - np.log(weights.sum()))
+    return np.asarray(log(weights) - log(weights.sum()))

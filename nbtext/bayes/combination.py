@@ -27,6 +27,7 @@ from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.csr import split_columns
+from nbtext.numerics import dot, exp, log
 from nbtext.parallel import parallel_calls
 
 # The models of each view, and their smoothing: no search selects it. Leave-one-out prefers less
@@ -295,7 +296,7 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
     logs = (
         np.zeros(len(classes))
         if lengths is None
-        else np.log(np.maximum(lengths, 1).astype(np.float64))
+        else log(np.maximum(lengths, 1).astype(np.float64))
     )
     middle = logs.mean()
     logs -= middle
@@ -307,14 +308,14 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
         near = fit_scaled_temperature(
             np.einsum("mnk->nk", own), None if lengths is None else lengths[rows], own_classes
         )
-        at = start = np.append(np.full(len(own), 1 / (near.a * np.exp(near.b * middle))), near.b)
+        at = start = np.append(np.full(len(own), 1 / (near.a * exp(near.b * middle))), near.b)
         lower = np.append(np.zeros(len(own)), -np.inf)
         offsets = np.zeros(own.shape[2])
         for _ in range(ROUNDS):
-            sums = np.einsum("mnk,m->nk", own, at[:-1]) * np.exp(-at[-1] * own_logs)[:, None]
+            sums = np.einsum("mnk,m->nk", own, at[:-1]) * exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
             noise = fit_scaled_temperature(sums, None, own_classes).noise
-            p_right = (1 - noise) * np.exp(
+            p_right = (1 - noise) * exp(
                 log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes]
             )
             right = p_right / (p_right + noise / own.shape[2])
@@ -359,22 +360,22 @@ def _evaluate(
     Projected Newton Methods for Optimization Problems with Simple Constraints, 1982).
     """
     m, n, _ = scores.shape
-    factors = np.exp(-at[-1] * logs)[:, None]
+    factors = exp(-at[-1] * logs)[:, None]
     sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
     log_p = log_posterior(sums + offsets)
     own = np.arange(n), classes
-    loss = -float(right @ log_p[own]) / n
-    p = np.exp(log_p)
+    loss = -dot(right, log_p[own]) / n
+    p = exp(log_p)
     slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums
     weighted = slopes * p
     means = np.einsum("mnk->mn", weighted)
-    gradient = (means - slopes[:, *own]) @ right / n
+    gradient = np.einsum("mn,n->m", means - slopes[:, *own], right) / n
     rows = np.reshape(weighted * right[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
     hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * right, means)) / n
     deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
-    loss += float(distances @ distances) / (2 * n)
+    loss += dot(distances, distances) / (2 * n)
     gradient += distances / (deviations * n)
-    hessian += np.diag(deviations**-2.0 / n)
+    hessian += np.diag(1 / (deviations**2 * n))
     is_free = (at > 0) | (gradient < 0) | (np.arange(m + 1) == m)
     return loss, gradient * is_free, np.where(np.outer(is_free, is_free), hessian, np.eye(m + 1))

@@ -15,6 +15,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.multinomial import leave_out_counts
 from nbtext.bayes.scorer import CLIP, LinearScorer
 from nbtext.features.csr import entries_of
+from nbtext.numerics import log
 
 # pairs of a document's feature and a class that are scored together, so that memory is bounded
 BLOCK = 1 << 18
@@ -42,7 +43,7 @@ def compile_complement(
     Classifiers, 2003, sections 3.1 and 3.2.
     """
     base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
-    default = np.log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
+    default = log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
         scale = _inverse(
@@ -211,7 +212,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, smoothing: float
     """Return the logarithms of the tokens that remain in each complement, (n, n_classes)."""
     totals = _complement_totals(statistics, smoothing)
     remaining = left_out.subtract(totals, left_out.documents.totals, from_rest=True)
-    return np.asarray(np.log(np.maximum(remaining, CLIP)))
+    return np.asarray(log(np.maximum(remaining, CLIP)))
 
 
 def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
@@ -221,7 +222,7 @@ def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
 
 def _log_count(counts: Floats, smoothing: float) -> Floats:
     """Return log(counts + smoothing), with the count CLIP if both are 0."""
-    return np.log(np.maximum(counts + smoothing, smoothing or CLIP))
+    return log(np.maximum(counts + smoothing, smoothing or CLIP))
 
 
 def _inverse(sums: Floats) -> Floats:

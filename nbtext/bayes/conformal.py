@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from nbtext.arrays import Array, Floats
+from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
@@ -97,7 +98,7 @@ def _log_rest(probabilities: Floats) -> Floats:
     """Return the logarithm of the probability of all labels but the most probable one."""
     others = probabilities.copy()
     others[np.arange(len(others)), others.argmax(axis=1)] = 0.0
-    return np.asarray(np.log(np.clip(others.sum(axis=1), MIN_PROBABILITY, 1.0)))
+    return np.asarray(log(np.clip(others.sum(axis=1), MIN_PROBABILITY, 1.0)))
 
 
 QUANTILE = 0.01  # share of left-out training documents below the threshold
@@ -113,7 +114,7 @@ def log_likelihood_per_token(scores: Floats, lengths: Array) -> Floats:
     lengths  (n_documents,), tokens
     """
     highest = scores.max(axis=1)
-    total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    total = highest + log(exp(scores - highest[:, None]).sum(axis=1))
     per_token: Floats = np.divide(
         total, lengths, out=np.full(len(scores), np.nan), where=lengths > 0
     )
@@ -153,4 +154,4 @@ def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
     n = typical.numbers
     points = typical.points
     among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))
-    return np.asarray(among * np.exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1))
+    return np.asarray(among * exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1))

@@ -24,6 +24,7 @@ from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of, suggest
+from nbtext.numerics import dot, exp, log
 from nbtext.records import frozen
 
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
@@ -237,17 +238,24 @@ def fit_prior_adjustment(
         probabilities = by_class + offsets[:, None]
         probabilities -= probabilities.max(axis=0)
         log_own = probabilities[own]
-        totals = np.exp(probabilities, out=probabilities).sum(axis=0)
+        probabilities = exp(probabilities)
+        totals = probabilities.sum(axis=0)
         probabilities /= totals
-        loss = float(offsets @ offsets / (2 * deviation**2) - (log_own - np.log(totals)).sum()) / n
+        loss = float(dot(offsets, offsets) / (2 * deviation**2) - (log_own - log(totals)).sum()) / n
         gradient = probabilities.sum(axis=1) - frequencies + offsets / deviation**2
         return loss, gradient / n, probabilities
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
-        diagonal = probabilities.sum(axis=1) + deviation**-2
+        diagonal = probabilities.sum(axis=1) + 1 / deviation**2
         scale = diagonal - np.einsum("ij,ij->i", probabilities, probabilities)
+
+        def multiply_hessian(vector: Floats) -> Floats:
+            means = np.einsum("i,ij->j", vector, probabilities)
+            image: Floats = diagonal * vector - np.einsum("ij,j->i", probabilities, means)
+            return image
+
         return solve_by_conjugate_gradients(
-            lambda vector: diagonal * vector - probabilities @ (vector @ probabilities),
+            multiply_hessian,
             gradient * n,
             scale=scale,
         )
@@ -360,7 +368,7 @@ def fit_targets(
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)
-    own = np.exp(log_posterior[np.arange(len(predicted)), predicted])
+    own = exp(log_posterior[np.arange(len(predicted)), predicted])
     minimums = np.zeros(len(offsets))
     for target in targets:
         if target.metric != RECALL:
@@ -501,7 +509,7 @@ def sizes_of_test(margins: Floats, first: int) -> list[int]:
     # sizes that end where the margin changes
     ends = np.append(np.flatnonzero(margins[1:] < margins[:-1]) + 1, n)
     n_steps = int(math.log(n / first) / math.log(GROWTH)) + 1
-    wanted = np.minimum(n, np.ceil(first * GROWTH ** np.arange(n_steps + 1)))
+    wanted = np.minimum(n, np.ceil(first * exp(log(GROWTH) * np.arange(n_steps + 1))))
     return sorted(set(ends[np.searchsorted(ends, wanted)].tolist()) | {n})
 
 

@@ -19,6 +19,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.complement import distinct_pairs, score_pairs, split_pairs
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import LinearScorer
+from nbtext.numerics import log, log1p
 
 ROUNDED = 1e-12  # share of a sum of weights below which a difference from it is a rounding error
 
@@ -49,14 +50,12 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     share = smoothing / statistics.n_classes
     counted = _count_once(everywhere)
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
-    default = np.log(share) - np.log(
-        statistics.class_occurrences + share * _count_once(everywhere.sum())
-    )
-    deltas = np.log1p(statistics.occurrences / pseudo)
+    default = log(share) - log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
+    deltas = log1p(statistics.occurrences / pseudo)
     bias = np.zeros(statistics.n_classes)
     indptr = statistics.indptr
     classes = statistics.classes
-    return LinearScorer(bias, default, indptr, classes, deltas, np.log(counted), np.ones(len(bias)))
+    return LinearScorer(bias, default, indptr, classes, deltas, log(counted), np.ones(len(bias)))
 
 
 def leave_out(
@@ -94,12 +93,12 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     )
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
-        deltas = np.log1p(met.occurrences / np.repeat(share * counted, widths))
+        deltas = log1p(met.occurrences / np.repeat(share * counted, widths))
         found = score_pairs(
-            met, np.log(share * counted), deltas, documents.indptr, columns, documents.counts
+            met, log(share * counted), deltas, documents.indptr, columns, documents.counts
         )
         found[part.rows, part.classes] = pairs.sum_entries(
-            pairs.counts * np.log(np.maximum(own, 0) + share * of_own)
+            pairs.counts * log(np.maximum(own, 0) + share * of_own)
         )
         scores[number] = found - documents.totals[:, None] * _log_totals(statistics, part, share)
     return scores
@@ -110,7 +109,7 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
     if smoothing == 0:
         return multinomial.weigh_unseen(statistics, left_out, smoothing=0)
     share = smoothing / statistics.n_classes
-    return np.asarray(np.log(share) - _log_totals(statistics, left_out, share))
+    return np.asarray(log(share) - _log_totals(statistics, left_out, share))
 
 
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) -> Floats:
@@ -119,7 +118,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) ->
     tokens = statistics.class_occurrences.astype(np.float64)
     everywhere = _count_once(tokens.sum(), left_out.all_copies * totals)
     return np.asarray(
-        np.log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None])
+        log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None])
     )
 
 

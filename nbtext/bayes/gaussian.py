@@ -13,6 +13,7 @@ from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.numerics import log, log1p
 from nbtext.records import frozen
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
@@ -215,7 +216,7 @@ def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Float
     """Return arrays a and b with log N(distance; 0, σ²) − log N(0; 0, ε) = a − b / (2ε)."""
     squares = distances**2
     scatters = _scatters(variances, floor)
-    light = -np.log1p(variances / floor) / 2 - np.where(
+    light = -log1p(variances / floor) / 2 - np.where(
         scatters, squares / (2 * (variances + floor)), 0
     )
     return light, np.where(scatters, 0, squares)
@@ -239,7 +240,7 @@ def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
 
 def _log_density(variance: float) -> float:
     """Return log N(0; 0, variance)."""
-    return -math.log(2 * math.pi * variance) / 2
+    return -float(log(2 * math.pi * variance)) / 2
 
 
 GAUSSIAN = EventModel(

@@ -48,11 +48,12 @@ from nbtext.bayes.binary_relevance import (
     Smoothing,
 )
 from nbtext.bayes.conformal import Quantiles
-from nbtext.bayes.newton import dot, minimize
+from nbtext.bayes.newton import minimize, solve_densely
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import count_repeated
+from nbtext.numerics import dot, exp, log, log1p, power
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
@@ -116,7 +117,7 @@ class Combination:
     @classmethod
     def of(cls, common: Floats, biases: Floats) -> Self:
         """Return the combination of some parameters; see `common`."""
-        *weights, exponent = np.exp(common[:-3]).tolist()
+        *weights, exponent = exp(common[:-3]).tolist()
         intercept, prior_weight, slope = common[-3:].tolist()
         exponent = MIN_EXPONENT + exponent
         return cls(tuple(weights), exponent, intercept, prior_weight, slope, biases)
@@ -124,7 +125,7 @@ class Combination:
     @property
     def common(self) -> Floats:
         """The parameters that all labels share, as numbers that may have any value."""
-        logs = np.log((*self.weights, self.exponent - MIN_EXPONENT))
+        logs = log(np.array((*self.weights, self.exponent - MIN_EXPONENT)))
         return np.append(logs, (self.intercept, self.prior_weight, self.slope))
 
     @property
@@ -134,7 +135,7 @@ class Combination:
 
     def factors(self, lengths: Array) -> Factors:
         """Return the factors of documents with these numbers of known tokens."""
-        powers = np.asarray(lengths, dtype=np.float64) ** self.exponent
+        powers = power(lengths, self.exponent)
         scales = 1 / (powers + sum(self.weights))
         contrast = sum(self.weights[1:]) * scales
         return Factors(self.weights[0] * scales, contrast, powers * scales, log_lengths(lengths))
@@ -178,12 +179,12 @@ class ScoreScaling:
     @classmethod
     def of(cls, common: Floats, biases: Floats) -> Self:
         """Return the scaling with these values of log a and c."""
-        return cls(float(np.exp(common[0])), float(common[1]), biases)
+        return cls(float(exp(common[0])), float(common[1]), biases)
 
     @property
     def common(self) -> Floats:
         """The values of log a and c."""
-        return np.array((np.log(self.scale), self.intercept))
+        return np.array((log(self.scale), self.intercept))
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -208,12 +209,12 @@ AnyCalibration = TypeVar("AnyCalibration", bound=Combination | ScoreScaling)
 
 def log_lengths(lengths: Array) -> Floats:
     """Return log L; 0 for a text without tokens."""
-    return np.asarray(np.log(np.maximum(lengths, 1.0)))
+    return np.asarray(log(np.maximum(lengths, 1.0)))
 
 
 def sigmoid(log_odds: Floats) -> Floats:
     """Return 1 / (1 + exp(−log_odds))."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -LARGEST, LARGEST))))
+    return np.asarray(1 / (1 + exp(-np.clip(log_odds, -LARGEST, LARGEST))))
 
 
 def weigh(
@@ -423,9 +424,9 @@ def fit_calibration(
         distances = at - np.pad(means, (0, cells.n_labels))
         fit = make(at[:n], at[n:])
         log_odds, columns, of_bias = fit.derive(cells)
-        shrunk = np.exp(-np.abs(log_odds))
+        shrunk = exp(-np.abs(log_odds))
         loss = 0.5 * dot(precisions, distances**2) - dot(cells.positives, log_odds)
-        loss += dot(cells.documents, np.maximum(log_odds, 0.0) + np.log1p(shrunk))
+        loss += dot(cells.documents, np.maximum(log_odds, 0.0) + log1p(shrunk))
         p = np.where(log_odds >= 0, 1.0, shrunk) / (1 + shrunk)
         residuals = cells.documents * p - cells.positives
         curvature = cells.documents * p * (1 - p)
@@ -458,7 +459,7 @@ def solve_bordered(hessian: Floats, gradient: Floats) -> Floats:
     of_biases = hessian[n, n:]
     scaled = mixed / of_biases
     reduced = hessian[:n, :n] - np.einsum("ik,jk->ij", scaled, mixed)
-    common = np.linalg.solve(reduced, gradient[:n] - np.einsum("ik,k->i", scaled, gradient[n:]))
+    common = solve_densely(reduced, gradient[:n] - np.einsum("ik,k->i", scaled, gradient[n:]))
     biases = gradient[n:] / of_biases - np.einsum("ik,i->k", scaled, common)
     return np.append(common, biases)
 
@@ -745,8 +746,8 @@ def measure(
     label_f1 = np.divide(2 * correct, sums, out=np.zeros(cells.n_labels), where=sums > 0)
     label_f1[is_single] = 0.0
     measured = label_f1[sums > 0]
-    present = np.log(np.maximum(probabilities, 1e-300))
-    absent = np.log1p(-np.minimum(probabilities, 1 - 1e-16))
+    present = log(np.maximum(probabilities, 1e-300))
+    absent = log1p(-np.minimum(probabilities, 1 - 1e-16))
     losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
     return MultilabelEstimate(
         cells.n_documents,

@@ -35,7 +35,7 @@ cdef inline double log_ratio(const Logarithms* logs, int64_t count, size_t a) no
     """Return log(1 + count / smoothing) for smoothing number a."""
     if count < logs.n_rows:
         return logs.table[count * logs.n_smoothings + a]
-    return log(count + logs.smoothings[a]) - logs.log_smoothings[a]
+    return nb_log(count + logs.smoothings[a]) - logs.log_smoothings[a]
 
 
 cdef struct Corpus:

@@ -14,6 +14,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
 from nbtext.bayes.scorer import LinearScorer, log_share
 from nbtext.kernel import choose_version
+from nbtext.numerics import exp, log
 
 left_out_sums = choose_version(plain.left_out_sums)
 
@@ -86,7 +87,7 @@ def leave_out_counts(
     rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
     own = (left_out.indptr, left_out.classes, left_out.copies)
     n_classes = statistics.n_classes
-    logs = alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)
+    logs = alphas, log(alphas), log(counts[:, None] + alphas) - log(alphas)
     sums = left_out_sums(
         rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs
     )
@@ -95,7 +96,7 @@ def leave_out_counts(
         tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest
     )
     totals = np.maximum(totals, 0)
-    sums -= documents.totals[:, None, None] * np.log(
+    sums -= documents.totals[:, None, None] * log(
         totals[:, :, None] / alphas + statistics.n_features
     )
     return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
@@ -109,7 +110,7 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
-    running = np.cumsum(np.exp(weights - weights.max(initial=-np.inf)))
+    running = np.cumsum(exp(weights - weights.max(initial=-np.inf)))
     features = np.searchsorted(running, random.random(length) * running[-1], side="right")
     return np.asarray(np.minimum(features, len(weights) - 1), dtype=np.int64)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats
+from nbtext.arrays import Floats
 from nbtext.errors import ModelError
+from nbtext.numerics import dot, solve_positive_definite
 
 # the loss at a point, its gradient, and its Hessian or another array that `solve` makes the step of
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
@@ -17,22 +18,20 @@ TOLERANCE = 1e-9  # of a loss, in its units
 MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
 MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
-MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
-
-
-def dot(one: Array, other: Array) -> float:
-    """Return the sum of products of two vectors, which BLAS would add up in another order with more
-    threads.
-    """
-    return float(np.einsum("i,i->", one, other))
+MIN_SHIFT = 1e-6  # of a Hessian that is not positive definite
 
 
 def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
-    """Return Newton's step; a Hessian that is not positive definite is shifted until it is."""
-    smallest = np.linalg.eigvalsh(hessian)[0]
-    if smallest <= MIN_EIGENVALUE:
-        hessian = hessian + (1e-6 - smallest) * np.eye(len(hessian))
-    return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+    """Return Newton's step; a Hessian that is not positive definite is shifted until it is.
+
+    Source: Nocedal and Wright, Numerical Optimization, 2006, algorithm 3.3.
+    """
+    step = solve_positive_definite(hessian, gradient)
+    shift = MIN_SHIFT
+    while step is None:
+        step = solve_positive_definite(hessian + shift * np.eye(len(hessian)), gradient)
+        shift *= 2
+    return step
 
 
 def solve_by_conjugate_gradients(

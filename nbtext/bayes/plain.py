@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.features.csr import entries_of, entry_rows
+from nbtext.numerics import log
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[Integers, Integers32, Integers, Array]
@@ -142,8 +141,8 @@ def left_out_sums(
 def _log_ratios(counts: Integers, smoothing: float, log_smoothing: float, table: Floats) -> Floats:
     """Return log(1 + count / smoothing) of each count."""
     logs: Floats = table[np.minimum(counts, len(table) - 1)]
-    for entry in np.flatnonzero(counts >= len(table)):  # by C's logarithm, as in the kernel
-        logs[entry] = math.log(counts[entry] + smoothing) - log_smoothing
+    for entry in np.flatnonzero(counts >= len(table)):
+        logs[entry] = log(counts[entry] + smoothing) - log_smoothing
     return logs
 
 

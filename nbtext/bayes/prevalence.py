@@ -12,6 +12,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.numerics import dot, exp
 from nbtext.records import frozen
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
@@ -49,20 +50,20 @@ def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors
     if not 2 <= n_classes <= MAX_CLASSES:
         return None
     documents = np.bincount(classes, minlength=n_classes)
-    posteriors = np.exp(log_posterior)
+    posteriors = exp(log_posterior)
     means = np.eye(n_classes)
     spreads = np.zeros(n_classes)
     for k in np.flatnonzero(documents).tolist():
         own = posteriors[classes == k]
         mean = own.mean(axis=0)
         means[k] = mean / mean.sum()
-        maximum = 1 - float(means[k] @ means[k])  # the variance if each posterior is 0 or 1
+        maximum = 1 - dot(means[k], means[k])  # the variance if each posterior is 0 or 1
         if maximum > 0:
             spreads[k] = np.clip(((own - mean) ** 2).sum() / len(own) / maximum, 0.0, 1.0)
     shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
     # with these offsets the posteriors are calibrated for the shares of the left-out documents
     offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(n_classes))
-    prior = shares * np.exp(-offsets)
+    prior = shares * exp(-offsets)
     return MeanPosteriors(means, documents, spreads, prior / prior.sum())
 
 

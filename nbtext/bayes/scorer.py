@@ -23,6 +23,7 @@ from nbtext.features.csr import (
 )
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import mix64
+from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 Csr = tuple[Integers, Integers32, Array]  # indptr, indices, values
@@ -321,7 +322,7 @@ def log_posterior(scores: Floats) -> Floats:
     or underflow.
     """
     shifted = subtract_maxima(scores)
-    shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted -= log(exp(shifted).sum(axis=1, keepdims=True))
     return shifted
 
 
@@ -340,9 +341,9 @@ def log_share(counts: Array, totals: Array, smoothing: float, *, of: Array | sli
     counts as 0.
     """
     if smoothing > 0:
-        return np.asarray(np.log(counts + smoothing) - np.log(totals)[of], dtype=np.float64)
+        return np.asarray(log(counts + smoothing) - log(totals)[of], dtype=np.float64)
     totals = totals[of]
     share = np.divide(
         counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0
     )
-    return np.asarray(np.log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)
+    return np.asarray(log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)

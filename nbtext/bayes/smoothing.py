@@ -36,6 +36,7 @@ from nbtext.bayes.diagnostics import (
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.settings import DECISION_METRICS
+from nbtext.numerics import exp
 from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # if no document can be left out to select a smoothing
@@ -151,7 +152,7 @@ def judge(
     )
     for posterior, truth in chain([(log_posterior, classes)], later):
         own = posterior[np.arange(len(truth)), truth]
-        nonconformity = conformal.own_nonconformity(np.exp(posterior), truth)
+        nonconformity = conformal.own_nonconformity(exp(posterior), truth)
         figures.append((truth, calibration.answer(posterior), own, nonconformity))
     classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
     nonconformity = np.concatenate(

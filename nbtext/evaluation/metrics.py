@@ -16,6 +16,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.curves import Reliability
 from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes, Outcomes
+from nbtext.numerics import dot
 from nbtext.records import frozen
 
 T = TypeVar("T")
@@ -301,7 +302,7 @@ METRICS: dict[str, Metric[Totals]] = _by_name(
     Metric(
         "weighted_f1",
         "weighted F1",
-        lambda totals: float(totals.f1 @ totals.support / totals.n_documents),
+        lambda totals: dot(totals.f1, totals.support) / totals.n_documents,
     ),
     Metric(
         "log_loss",

@@ -12,6 +12,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers, Integers32, Mask
 from nbtext.evaluation.overlap import Overlap
 from nbtext.model.predictions import Predictions
+from nbtext.numerics import log
 from nbtext.records import frozen
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
@@ -64,7 +65,7 @@ class Outcomes:
     @property
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
-        return np.asarray(-np.log(np.maximum(self.of_true, MIN_PROBABILITY)))
+        return np.asarray(-log(np.maximum(self.of_true, MIN_PROBABILITY)))
 
 
 @frozen(eq=False)

@@ -4,8 +4,6 @@ the label.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
@@ -13,6 +11,7 @@ from nbtext.errors import ModelError, SettingsError, number_of
 from nbtext.features.csr import row_sums
 from nbtext.features.document_counts import ClassCounts
 from nbtext.features.settings import FeatureSettings
+from nbtext.numerics import log
 
 # settings that decide whether a text has a feature
 REMOVING = ("vocabulary", "token_pattern", "stop_words", "analyzer", "ngrams", "view")
@@ -150,9 +149,7 @@ def _share_of_information(both: Array, one: Floats, other: Floats, n_documents: 
     some = both > 0
     joint = both[some] / n_documents
     # logarithms of the numbers apart: a product of tiny numbers (sums of probabilities) would be 0
-    share[some] = joint * (
-        np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents)
-    )
+    share[some] = joint * (log(both[some]) - log(one[some]) - log(other[some]) + log(n_documents))
     return share
 
 

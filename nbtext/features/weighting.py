@@ -20,6 +20,7 @@ from nbtext.features.formulas import (
 )
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
+from nbtext.numerics import log
 from nbtext.records import frozen
 
 
@@ -225,7 +226,7 @@ def inverse_document_frequencies(
 
 def _evaluate(formula: str, variables: Mapping[str, Any], size: int) -> Floats:
     """Return the values of a formula of the registry, (size,)."""
-    value = eval(formula, {**variables, "log": np.log, "max": np.maximum})
+    value = eval(formula, {**variables, "log": log, "max": np.maximum})
     return np.array(np.broadcast_to(value, size), dtype=np.float64)
 
 

@@ -19,7 +19,6 @@ from itertools import pairwise
 import numpy as np
 
 from nbtext.arrays import Floats, Floats32, Integers, Integers32
-from nbtext.bayes.newton import dot
 from nbtext.features.csr import running_sums
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
@@ -32,6 +31,7 @@ from nbtext.linear.data import (
     check_finite,
     order_features,
 )
+from nbtext.numerics import dot
 from nbtext.parallel import parallel_map
 
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from nbtext.arrays import Array, Floats, Floats32, Hashes, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import LabelSets
-from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 from nbtext.kernel import HAS_KERNEL
+from nbtext.numerics import dot
 from nbtext.records import frozen
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Floats, Integers32, Mask
-from nbtext.bayes.newton import dot
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
@@ -27,6 +26,7 @@ from nbtext.linear.data import (
     TrainingData,
     check_finite,
 )
+from nbtext.numerics import dot, exp, log
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -179,9 +179,9 @@ class LogisticRegression:
                 scores = matrix @ parameters
                 scores -= scores.max(axis=1, keepdims=True)
                 own_scores = scores[own]
-                residuals = np.exp(scores, out=scores)
+                residuals = exp(scores)
                 sums = residuals.sum(axis=1)
-                value += dot(shares, np.log(sums) - own_scores)
+                value += dot(shares, log(sums) - own_scores)
                 residuals *= (shares / sums)[:, None]
                 residuals[own] -= shares
                 gradient += transposed @ residuals

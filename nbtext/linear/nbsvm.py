@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32
-from nbtext.bayes.newton import dot
 from nbtext.bayes.settings import LinearSettings
 from nbtext.linear.blocks import BlockedData
 from nbtext.linear.data import CompactMatrix, LinearModel, TrainingData
 from nbtext.linear.one_vs_rest import FoldProblem, OneVsRest
+from nbtext.numerics import dot, log, log1p
 
 
 class Ratios(NamedTuple):
@@ -63,12 +63,12 @@ class Ratios(NamedTuple):
         smoothing = self.pseudo_count * self.n_features
         if not smoothing:
             return np.zeros(len(own)), 0.0
-        offset = float(np.log((self.total - in_class + smoothing) / (in_class + smoothing)))
+        offset = float(log((self.total - in_class + smoothing) / (in_class + smoothing)))
         ratios = np.where(self.totals > 0, self.absent + offset, 0)
         held = np.flatnonzero(own)
         rest = np.maximum(self.totals[held] - own[held], 0)
         shares = (own[held] + self.pseudo_count) / (rest + self.pseudo_count)
-        ratios[held] = np.log(shares) + offset
+        ratios[held] = log(shares) + offset
         return ratios**2, offset
 
 
@@ -97,13 +97,13 @@ def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Float
     is_seen = own + rest > 0
     p = own[is_seen] + pseudo_count
     q = rest[is_seen] + pseudo_count
-    ratios[is_seen] = np.log(p / q) + np.log(q.sum() / p.sum()) if is_seen.any() else 0
+    ratios[is_seen] = log(p / q) + log(q.sum() / p.sum()) if is_seen.any() else 0
     return ratios
 
 
 def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
     """Return log((x + pseudo_count) / pseudo_count) of each magnitude x; without smoothing, 0."""
-    return np.log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
+    return log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
 
 
 class NbSvm(OneVsRest):

@@ -157,17 +157,8 @@ cdef inline void prefetch_row(const BinaryProblem* p, int64_t row) noexcept nogi
         entry += IN_LINE
 
 
-cdef inline double softplus(double z) noexcept nogil:
-    """log(1 + e^z)"""
-    return max(z, 0.0) + log1p(exp(-fabs(z)))
-
-
-cdef inline double sigmoid(double z) noexcept nogil:
-    return 1 / (1 + exp(-z))
-
-
 cdef inline double log_odds(double probability) noexcept nogil:
-    return min(max(log(probability) - log1p(-probability), -MAX_LOG_ODDS), MAX_LOG_ODDS) if 0 < probability < 1 else (
+    return min(max(nb_log(probability) - nb_log1p(-probability), -MAX_LOG_ODDS), MAX_LOG_ODDS) if 0 < probability < 1 else (
         -MAX_LOG_ODDS if probability <= 0 else MAX_LOG_ODDS
     )
 
@@ -178,7 +169,7 @@ cdef inline double dual_loss(double dual, bint is_logistic) noexcept nogil:
     if not is_logistic:
         return dual - dual * dual / 4
     odds = log_odds(dual)
-    return softplus(odds) - dual * odds
+    return nb_softplus(odds) - dual * odds
 
 
 cdef inline double dual_gain(double old, double new, double margin, double curvature, bint is_logistic) noexcept nogil:
@@ -192,7 +183,7 @@ cdef inline double gap_part(double dual, double margin, bint is_logistic) noexce
     if not is_logistic:
         return (slack - dual / 2) * (slack - dual / 2) if slack > 0 else dual * dual / 4 - dual * slack
     odds = log_odds(dual)
-    return softplus(-margin) - softplus(odds) + dual * (odds + margin)
+    return nb_softplus(-margin) - nb_softplus(odds) + dual * (odds + margin)
 
 
 cdef inline double maximize_dual(double dual, double margin, double curvature, bint is_logistic) noexcept nogil:
@@ -206,7 +197,7 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
     high = min(max(-margin, -MAX_LOG_ODDS), MAX_LOG_ODDS)
     low, high = min(odds, high), max(odds, high)
     for step in range(NEWTON_STEPS):
-        probability = sigmoid(odds)
+        probability = nb_sigmoid(odds)
         error = curvature * (probability - dual) + margin + odds
         if error > 0:
             high = odds
@@ -219,7 +210,7 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
             odds = next_odds
             break
         odds = next_odds
-    return sigmoid(odds)
+    return nb_sigmoid(odds)
 
 
 cdef inline double strength(const BinaryProblem* p, int64_t row) noexcept nogil:

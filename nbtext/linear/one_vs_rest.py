@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.bayes.newton import MAX_STEPS, dot, minimize, solve_by_conjugate_gradients
+from nbtext.bayes.newton import MAX_STEPS, minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
@@ -44,6 +44,7 @@ from nbtext.linear.data import (
     TrainingData,
     check_finite,
 )
+from nbtext.numerics import dot, exp, softplus
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
@@ -635,7 +636,7 @@ def minimize_binary(
 
     def slopes(margins: Floats) -> Floats:
         return (
-            1 / (1 + np.exp(np.minimum(margins, 500)))
+            1 / (1 + exp(np.minimum(margins, 500)))
             if is_logistic
             else 2 * np.maximum(0, 1 - margins)
         )
@@ -646,7 +647,7 @@ def minimize_binary(
         """
         margins = own * (matrix @ w)
         slope = slopes(margins)
-        loss = dot(shares, np.logaddexp(0, -margins) if is_logistic else slope**2 / 4)
+        loss = dot(shares, softplus(-margins) if is_logistic else slope**2 / 4)
         gradient = is_used * (regularization * w - stage.C * (transposed @ (shares * own * slope)))
         curvature = stage.C * shares * (slope * (1 - slope) if is_logistic else 2.0 * (slope > 0))
         return dot(regularization, w**2) / 2 + stage.C * loss, gradient, curvature

@@ -42,6 +42,7 @@ from nbtext.linear.data import (
 from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import OneVsRest, compile_weights
 from nbtext.linear.vectors import VARIANCE, VectorRegression
+from nbtext.numerics import dot
 from nbtext.parallel import return_memory
 
 # inverse document frequencies
@@ -358,7 +359,7 @@ def _make_view(data: TrainingData, name: str, columns: Integers32) -> PartColumn
     idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf=SMOOTH)
     squares = sum_columns(data.indices, data.values, n_features, power=2)
     return PartColumns(
-        name, columns, data, idf * np.sqrt(squares.sum() / (squares @ np.square(idf) or 1.0))
+        name, columns, data, idf * np.sqrt(squares.sum() / (dot(squares, np.square(idf)) or 1.0))
     )
 
 

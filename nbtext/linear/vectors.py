@@ -21,6 +21,7 @@ from nbtext.arrays import Array, Floats, Integers32, Mask
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
 from nbtext.linear.logistic import MIN_GAIN, ROUGH_GAIN, descend
+from nbtext.numerics import dot, exp, log, multiply, round_for_products
 
 VARIANCE = 10.0  # of the normal prior of each parameter but the intercepts
 MAX_FITTED = 1 << 15  # documents of a regression; more hardly change it
@@ -68,8 +69,8 @@ class VectorRegression:
         for fold in np.unique(folds[folds != NEVER_HELD_OUT]).tolist():
             own = self._solve(folds != fold, make_rough(solver), start)
             held_out = np.flatnonzero(folds == fold)
-            means = (self._means[held_out] - own.mean) * own.scale
-            found = np.asarray(means @ own.table[:-1] + own.table[-1])
+            means = round_for_products((self._means[held_out] - own.mean) * own.scale)
+            found = _score(means, own.table)
             scores[held_out] = found * (self._lengths[held_out] / own.length)[:, None]
         held: Floats = scores[folds != NEVER_HELD_OUT]
         return held
@@ -77,8 +78,9 @@ class VectorRegression:
     def weigh(self, found: Regression, own_class: int) -> Array:
         """Return the weight of each word in a class, (n_words + n_further,)."""
         slopes = found.scale * found.table[:-1, own_class]
-        intercept = found.table[-1, own_class] - float(found.mean @ slopes)
-        of_vectors = self._rows @ slopes.astype(np.float32)  # in float64, the rows would be copied
+        intercept = found.table[-1, own_class] - dot(found.mean, slopes)
+        # in float64, the rows would be copied
+        of_vectors = np.einsum("ij,j->i", self._rows, slopes.astype(np.float32))
         return np.asarray((of_vectors + self._norms * intercept) / found.length)
 
     def _solve(
@@ -87,30 +89,29 @@ class VectorRegression:
         documents = np.flatnonzero(is_fitted)[:MAX_FITTED]
         means = self._means[documents]
         mean = means.mean(axis=0, dtype=np.float64)
-        means -= mean.astype(np.float32)
-        squares = np.square(means)
-        scale = 1 / max(TINY, float(np.sqrt(squares.sum(axis=1).mean(dtype=np.float64))))
-        means *= np.float32(scale)
+        centered = means - mean
+        squares = np.square(centered)
+        scale = 1 / max(TINY, float(np.sqrt(squares.sum(axis=1).mean())))
+        means = round_for_products(centered * scale)
         own = np.arange(len(documents)), self._classes[documents]
         shares = self._shares[documents]
         precision = np.append(np.full(means.shape[1], 1 / VARIANCE), 0.0)[:, None]
 
         def objective(table: Floats) -> tuple[float, Floats]:
-            narrow = table.astype(np.float32)
-            scores = means @ narrow[:-1] + narrow[-1]
+            scores = _score(means, table)
             scores -= scores.max(axis=1, keepdims=True)
-            own_scores = scores[own].astype(np.float64)
-            residuals = np.exp(scores, out=scores)
-            sums = residuals.sum(axis=1, dtype=np.float64)
+            own_scores = scores[own]
+            residuals = exp(scores)
+            sums = residuals.sum(axis=1)
             gradient = precision * table
             penalty = float((gradient * table).sum()) / 2
-            residuals *= (shares / sums).astype(np.float32)[:, None]
-            residuals[own] -= shares.astype(np.float32)
-            gradient[:-1] += means.T @ residuals
-            gradient[-1] += residuals.sum(axis=0, dtype=np.float64)
-            return penalty + float(shares @ (np.log(sums) - own_scores)), gradient
+            residuals *= (shares / sums)[:, None]
+            residuals[own] -= shares
+            gradient[:-1] += multiply(means.T, round_for_products(residuals))
+            gradient[-1] += residuals.sum(axis=0)
+            return penalty + dot(shares, log(sums) - own_scores), gradient
 
-        curvature = squares.T.astype(np.float64) @ shares * scale**2 / 4
+        curvature = np.einsum("ij,i->j", squares, shares) * scale**2 / 4
         curvature = np.append(curvature, shares.sum() / 4)[:, None]
         begin = np.zeros((means.shape[1] + 1, self._n_classes)) if start is None else start.table
         table, is_converged = descend(
@@ -123,3 +124,9 @@ class VectorRegression:
         # without a word that has a vector, no word has a weight
         length = float(self._lengths[documents].mean()) or np.inf
         return Regression(mean, scale, length, table, is_converged)
+
+
+def _score(means: Floats, table: Floats) -> Floats:
+    """Return the scores (n_documents, n_classes) of documents that are rounded for products."""
+    scores: Floats = multiply(means, round_for_products(table[:-1])) + table[-1]
+    return scores

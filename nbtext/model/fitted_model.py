@@ -25,6 +25,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
+from nbtext.numerics import exp
 from nbtext.records import frozen
 from nbtext.settings import describe_difference, list_settings
 
@@ -385,7 +386,7 @@ def list_targets(model: FittedModel) -> tuple[TargetDecision, ...]:
         elif offsets is not None and len(model.labels) > 2:
             decision = replace(decision, offset=float(offsets[k]))
         elif offsets is not None:
-            odds = np.exp(min(MAX_LOG_ODDS, offsets[k] - offsets[1 - k]))
+            odds = exp(min(MAX_LOG_ODDS, offsets[k] - offsets[1 - k]))
             decision = replace(decision, min_probability=float(1 / (1 + odds)))
         decisions.append(decision)
     return tuple(decisions)

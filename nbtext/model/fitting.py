@@ -50,6 +50,7 @@ from nbtext.model.fitted_model import (
     check_several_labels,
 )
 from nbtext.model.task import OneLabel, Task
+from nbtext.numerics import exp
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -606,4 +607,4 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     )
     groups = judged.documents.groups
     assert groups is not None  # set above
-    return groups.astype(np.int64), np.exp(log_posterior)
+    return groups.astype(np.int64), exp(log_posterior)

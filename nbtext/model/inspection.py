@@ -28,6 +28,7 @@ from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TargetDecision, TrainedModel, list_targets
 from nbtext.model.fitting import align_to_vocabulary
+from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Fl
     # sums beyond 2^53 are rounded
     own_rest = np.maximum(total - counts, 0) + HALF
     others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
-    log_odds = np.log(own) - np.log(own_rest) - np.log(others) + np.log(others_rest)
+    log_odds = log(own) - log(own_rest) - log(others) + log(others_rest)
     return np.asarray(
         log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64
     )
@@ -372,7 +373,7 @@ def inspect(
     statistics = inspector.statistics
     expected = fitted.estimate
     temperature = fitted.calibration.temperature
-    priors = np.exp(fitted.log_prior)
+    priors = exp(fitted.log_prior)
     classes = [fitted.class_of(label) for label in labels] or range(len(fitted.labels))
     views = []
     for k in classes:

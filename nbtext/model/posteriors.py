@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.numerics import exp, log
 from nbtext.parallel import parallel_calls
 
 if TYPE_CHECKING:
@@ -41,8 +40,8 @@ def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, 
 
     scores = scorer.scores(part.indptr, part.indices, part.counts)
     highest = scores.max(axis=1, keepdims=True)
-    shares = np.exp(scores - highest)
+    shares = exp(scores - highest)
     sums = shares.sum(axis=1, keepdims=True)
     shares /= sums
     shares[shares < NEGLIGIBLE] = 0
-    return csr_array(shares), float((highest + np.log(sums)).sum())
+    return csr_array(shares), float((highest + log(sums)).sum())

@@ -24,6 +24,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.task import align, no_prediction_sets
+from nbtext.numerics import log
 from nbtext.records import frozen
 
 
@@ -58,7 +59,7 @@ class SeveralLabels:
         """Return the task of a model of these documents. Half a document is added to those with
         each label.
         """
-        log_prior = np.log(statistics.class_documents + 0.5) - np.log(statistics.n_documents + 1)
+        log_prior = log(statistics.class_documents + 0.5) - log(statistics.n_documents + 1)
         return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
 
     def split(self, scores: Floats) -> RelevanceScores:
@@ -69,7 +70,7 @@ class SeveralLabels:
 
     def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """See Task."""
-        return np.log(self.judge(scores, lengths)[0])
+        return log(self.judge(scores, lengths)[0])
 
     def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, None]:
         """See Task."""

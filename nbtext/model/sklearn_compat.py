@@ -21,6 +21,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.predictions import rank_labels
+from nbtext.numerics import exp, log, log1p
 from nbtext.settings import check_rules, convert_parameters, list_settings
 
 
@@ -391,7 +392,7 @@ def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Flo
 def _log_odds(probabilities: Floats) -> Floats:
     """Return log p / (1 - p); finite for 0 and 1, too."""
     bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
-    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+    return np.asarray(log(bounded) - log1p(-bounded))
 
 
 LEAST = float(_log_odds(np.zeros(1))[0])  # of a label that a text cannot have
@@ -402,7 +403,7 @@ def _margins(model: FittedModel, log_probabilities: Floats) -> Floats:
     label from 0 on.
     """
     if not model.task.is_exclusive:
-        return _log_odds(np.exp(log_probabilities)) - _log_odds(model.task.fit.thresholds)
+        return _log_odds(exp(log_probabilities)) - _log_odds(model.task.fit.thresholds)
     offsets = model.calibration.decision_offsets
     return log_probabilities if offsets is None else log_probabilities + offsets
 
@@ -421,12 +422,12 @@ def decide(model: FittedModel, log_probabilities: Floats) -> Any:
         if model.calibration.min_probabilities is None:
             return labels
         found = labels.astype(object)
-        found[model.calibration.are_withheld(np.exp(log_probabilities), classes)] = None
+        found[model.calibration.are_withheld(exp(log_probabilities), classes)] = None
         return found
     chosen = margins >= 0
     if model.label_columns is not None:
         return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
-    return rank_labels(chosen, np.exp(log_probabilities), values)
+    return rank_labels(chosen, exp(log_probabilities), values)
 
 
 def decision_values(model: FittedModel, log_probabilities: Floats) -> Floats:

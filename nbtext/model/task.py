@@ -21,6 +21,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
 from nbtext.errors import SettingsError
 from nbtext.model.predictions import Labels, Predictions, rank_labels
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
+from nbtext.numerics import exp
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class OneLabel:
     def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, Integers | None]:
         """See Task."""
         found = self.log_probabilities(scores, lengths)
-        return np.exp(found), self.calibration.decide(found)
+        return exp(found), self.calibration.decide(found)
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""

@@ -26,6 +26,7 @@ from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import calibrate
 from nbtext.model.posteriors import NEGLIGIBLE, compute_posteriors
+from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def _posteriors_of_keywords(
         np.float64
     )
     occurrences.eliminate_zeros()
-    idf = np.log(
+    idf = log(
         len(documents) / np.maximum(1, np.bincount(occurrences.indices, minlength=n_keywords))
     )
     weights = csr_array(
@@ -296,7 +297,7 @@ def _posteriors_of_keywords(
     parts = []
     for start in range(0, len(documents), AT_ONCE):
         scores = (occurrences[start : start + AT_ONCE] @ weights).toarray()
-        shares = np.exp(log_posterior(scores))
+        shares = exp(log_posterior(scores))
         shares[shares < NEGLIGIBLE] = 0
         shares[scores.max(axis=1) <= 0] = 0
         parts.append(csr_array(shares))

@@ -23,6 +23,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import log_posterior
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.numerics import exp, log
 
 N_DIMENSIONS = 100  # of the vectors of documents
 N_EXTRA = 10  # of the random projection, which are dropped
@@ -115,7 +116,7 @@ class Ranking:
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
         lengths = np.diff(rows.indptr)
         scores /= FLATNESS * length_temperature(n_classes).temperature(lengths)[:, None]
-        two = np.partition(np.exp(log_posterior(scores)), -2, axis=1)[:, -2:]
+        two = np.partition(exp(log_posterior(scores)), -2, axis=1)[:, -2:]
         return np.asarray(1 - (two[:, 1] - two[:, 0]), dtype=np.float32)
 
 
@@ -141,8 +142,8 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
     n = len(documents)
     columns = _select_columns(documents, n_features)
     used = documents.restrict(columns, n_features)
-    idf = np.log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
-    data = ((1 + np.log(used.counts)) * idf[used.indices]).astype(np.float32)
+    idf = log(n / np.maximum(np.bincount(used.indices, minlength=len(columns)), 1))
+    data = ((1 + log(used.counts)) * idf[used.indices]).astype(np.float32)
     lengths = np.sqrt(np.bincount(used.entry_documents, weights=data**2, minlength=n))
     data /= np.maximum(lengths, 1e-9)[used.entry_documents]
     weights = csr_array((data, used.indices, used.indptr), shape=(n, len(columns)))

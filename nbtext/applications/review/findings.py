@@ -27,6 +27,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.source_counting import CountingTask, OnBatch, count_blocks, source_features
+from nbtext.numerics import log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -397,4 +398,4 @@ def weigh_words(
             n_with_word = is_compared.astype(np.int64) @ has_word[:, columns]
             shares.append((n_with_word + HALF) / (is_compared.sum() + 2 * HALF))
         terms = map(own.vocabulary.term, columns.tolist())
-        yield dict(zip(terms, np.log(shares[0] / shares[1]).tolist(), strict=True))
+        yield dict(zip(terms, log(shares[0] / shares[1]).tolist(), strict=True))

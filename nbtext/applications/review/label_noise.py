@@ -29,6 +29,7 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.numerics import exp, log, log1p
 
 # that judge the labels; with two labels, the second one equals the first
 MODELS = ("multinomial", "complement")
@@ -133,7 +134,7 @@ def estimate_label_noise(
             (scores,) = judged.scores(smoothing)
             known = judged.ignore_hapaxes(scores, smoothing)
             log_posterior = replace(temperature, noise=0.0).log_posterior(known, judged.n_known)
-            posterior += np.exp(log_posterior) / len(models)
+            posterior += exp(log_posterior) / len(models)
             if judged.model.is_generative:
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
         kept.append(keep_best(posterior, part[0].documents.classes))
@@ -337,7 +338,7 @@ def _find_wrong(
 
 def _log_odds(probabilities: Floats) -> Floats:
     bounded = np.clip(probabilities, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+    return np.asarray(log(bounded) - log1p(-bounded))
 
 
 def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats) -> NoiseRates:
@@ -358,7 +359,7 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
     )
     at, _ = minimize(evaluate, PRIOR_MEANS, bound=LARGEST)
     missing, added = sigmoid(at[2:]).tolist()
-    return NoiseRates(float(np.exp(at[0])), float(at[1]), missing, added)
+    return NoiseRates(float(exp(at[0])), float(at[1]), missing, added)
 
 
 def _evaluate(
@@ -370,11 +371,11 @@ def _evaluate(
     It is that of P(given) = added + (1 − added − missing) σ(a · log-odds + c).
     """
     missing, added = sigmoid(at[2:]).tolist()
-    scaled = np.exp(at[0]) * log_odds
+    scaled = exp(at[0]) * log_odds
     true = sigmoid(scaled + at[1])
     p = np.clip(added + (1 - added - missing) * true, 1e-300, 1 - 1e-16)
-    loss = -np.einsum("i,i->", positives, np.log(p))
-    loss -= np.einsum("i,i->", documents - positives, np.log1p(-p))
+    loss = -np.einsum("i,i->", positives, log(p))
+    loss -= np.einsum("i,i->", documents - positives, log1p(-p))
     steep = (1 - added - missing) * true * (1 - true)
     slopes = np.stack(
         (steep * scaled, steep, -missing * (1 - missing) * true, added * (1 - added) * (1 - true))

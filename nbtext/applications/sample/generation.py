@@ -14,6 +14,7 @@ from nbtext.bayes.scorer import ClassWeights
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
+from nbtext.numerics import exp
 
 MAX_MEAN_LENGTH = 1_000_000  # tokens of a generated document whose length is not given
 CACHED = 32  # labels whose weights are cached
@@ -88,7 +89,7 @@ def _draw_documents(
     of each.
     """
     statistics = model.counts.statistics
-    shares = np.cumsum(np.exp(model.fitted.log_prior))
+    shares = np.cumsum(exp(model.fitted.log_prior))
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1))
     means = np.clip(means, 1, MAX_MEAN_LENGTH).astype(int)
     weights = lru_cache(CACHED)(ClassWeights(model.fitted.scorer).row)

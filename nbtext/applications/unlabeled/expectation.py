@@ -32,6 +32,7 @@ from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.model.posteriors import compute_posteriors
+from nbtext.numerics import exp, log, log1p
 from nbtext.parallel import parallel_calls
 from nbtext.records import frozen
 
@@ -180,7 +181,7 @@ def dirichlet_density(scorer: LinearScorer, statistics: ClassStatistics) -> floa
     t_j does not depend on the probabilities of labels, so that all steps have the same density.
     """
     everywhere = statistics.feature_occurrences
-    logs = np.log(np.where(everywhere > 0, everywhere, 1.0))
+    logs = log(np.where(everywhere > 0, everywhere, 1.0))
     of_features = float(everywhere.sum() * scorer.default.mean() + everywhere @ logs)
     deltas = np.repeat(everywhere, np.diff(scorer.indptr)) * scorer.deltas
     return of_features + float(deltas.sum()) / scorer.n_classes
@@ -192,7 +193,7 @@ def bernoulli_density(scorer: LinearScorer, statistics: ClassStatistics) -> floa
     """
 
     def of_log_odds(weights: Floats) -> Floats:
-        return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
+        return np.asarray(-np.abs(weights) - 2 * log1p(exp(-np.abs(weights))))
 
     n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
     unused = (scorer.n_features - n_used) * of_log_odds(scorer.default)

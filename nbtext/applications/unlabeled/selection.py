@@ -31,6 +31,7 @@ from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.posteriors import NEGLIGIBLE
 from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
+from nbtext.numerics import exp
 from nbtext.parallel import parallel_map
 from nbtext.report.training import format_training_summary
 
@@ -123,7 +124,7 @@ def guess_labels(model: FittedModel, documents: CorpusCounts, jobs: int) -> csr_
 
     def guess(part: DocumentCounts) -> csr_array:
         known = align_documents(part, documents.vocabulary, model.vocabulary)
-        found = np.exp(model.task.log_probabilities(*model.evidence(known)))
+        found = exp(model.task.log_probabilities(*model.evidence(known)))
         found[found < NEGLIGIBLE] = 0
         return csr_array(found)
 

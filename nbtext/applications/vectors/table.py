@@ -24,6 +24,7 @@ from nbtext.documents.decoding import Encoding
 from nbtext.documents.recognition import ARCHIVE, BINARY, HEAD_BYTES, ZIP_MAGIC, recognize
 from nbtext.documents.streams import open_stream, warn
 from nbtext.errors import InputError, MissingExtra, list_some, number_of
+from nbtext.numerics import log
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
 N_COMMON = 100_000  # first words of a table, whose mean is subtracted from all vectors
@@ -255,7 +256,7 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     rows = table[:-1]
     rows -= mean
     lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-30)
-    shares = 1 / ((np.array(ranks) + 1) * np.log(n_read + 1))
+    shares = 1 / ((np.array(ranks) + 1) * log(n_read + 1))
     rows *= (COMMON / (COMMON + shares) / lengths).astype(np.float32)[:, None]
     return _Words(None if is_whole else asked, n_first, places, ranks, table)
 

@@ -226,8 +226,6 @@ cdef class Counter:
         cdef const double[::1] idf_view
         cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
         idf = weighting.idf
-        if document_weighting.tf == LOG:
-            fill_logarithms()
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
         if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):

@@ -11,7 +11,6 @@ cdef struct DocumentWeighting:
     Norm norm
     const double* idf  # or NULL
 
-cdef double[1024] LOGARITHMS  # of 1 to 1023, by NumPy, so that counting.py returns the same bits
 
 cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
     # the text
@@ -225,15 +224,6 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
     return 0
 
 
-cdef int fill_logarithms() except -1:
-    """Fill the table of logarithms, once."""
-    cdef double[::1] logarithms
-    if LOGARITHMS[1023] == 0:
-        logarithms = np.log(np.arange(1024, dtype=np.float64).clip(1))
-        memcpy(LOGARITHMS, &logarithms[0], 1024 * sizeof(double))
-    return 0
-
-
 cdef inline void set_frequencies(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
     """Write the term frequencies of counts."""
     cdef size_t i
@@ -247,7 +237,7 @@ cdef inline void set_frequencies(double* values, const uint64_t* entries, size_t
             values[i] /= total
     elif tf == LOG:
         for i in range(count):
-            values[i] = 1 + (LOGARITHMS[count_of(entries[i])] if count_of(entries[i]) < 1024 else log(values[i]))
+            values[i] = 1 + nb_log(values[i])
 
 
 cdef inline void normalize_weights(double* values, size_t count, Norm norm) noexcept nogil:
