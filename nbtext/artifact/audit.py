@@ -302,6 +302,8 @@ def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
     if found.unit is not None:
         _check_choice(f"{key}.unit", found.unit, INPUT_UNITS)
     separator = "," if found.label_separator is None else found.label_separator
+    level = found.label_level
+    require(f"{key}.label_level", level is None or level > 1, "should be more than 1")
     names = (*found.text_field, found.label_field, *found.label_fields, separator)
     if not found.text_field or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names):
         raise invalid_value(f"{key}.text_field", "should be names of columns, keys or headers")

@@ -770,6 +770,11 @@ def typed_options() -> dict[str, str]:
     return dict(click.get_current_context().meta.get(TYPED, {}))
 
 
+def has_option(name: str) -> bool:
+    """Return whether the running command has an option of this name."""
+    return name in click.get_current_context().params
+
+
 def typed_settings(*records: type[Any]) -> dict[str, Any]:
     """Return the values of the settings of some records that were typed, by name."""
     ctx = click.get_current_context()

@@ -138,7 +138,7 @@ def unlabeled_input() -> Any:
     label_field = {"help": LABEL_FIELD + "header row of a table."}
     return part(
         InputSettings,
-        without=(*NOT_FOR_COUNTS, "skip_unlabeled", "skip_empty"),
+        without=(*NOT_FOR_COUNTS, "label_level", "skip_unlabeled", "skip_empty"),
         label_field=label_field,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli.command import (
+    has_option,
     named_outputs,
     named_sources,
     refuse_settings,
@@ -299,6 +300,8 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
             separator = trained_on.label_separator
             names = trained_on.label_fields
             settings = replace(settings, label_separator=separator, label_fields=names)
+    if "--label-level" not in typed:
+        settings = replace(settings, label_level=trained_on.label_level or 1)
     return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
 
 
@@ -331,6 +334,8 @@ def open_documents(
         refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)
     quiet = run.quiet
+    if has_option("label_level") and settings_of_model.label_level == 1 and not settings.label:
+        say(*source.find_deeper_labels(), quiet=quiet)
     read = Batch([], (), [])  # the notes and repairs of all batches
     found = Counter[str]()  # characters, and documents that could not be read
     first: dict[str, Any] = {}  # the first id, and the first of these documents
@@ -405,8 +410,9 @@ def _check_places(source: Source, sources: tuple[str, ...]) -> None:
 
     typed = typed_settings(InputSettings)
     named = {*named_sources(), *sources}
-    if "exclude" in typed and not any(os.path.isdir(path) or is_url(path) for path in named):
-        raise refuse("exclude", "SOURCE is not a directory")
+    for name in typed.keys() & {"exclude", "label_level"}:
+        if not any(os.path.isdir(path) or is_url(path) for path in named):
+            raise refuse(name, "SOURCE is not a directory")
     of_fields = [name for name in typed if name in OF_FIELDS]
     if of_fields and not source.has_fields and named == {*sources}:
         raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")

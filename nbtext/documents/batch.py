@@ -480,7 +480,11 @@ def make_batch(
     else:
         name = settings.label_field
         read_one = partial(read_label, name=name, settings=settings)
-        labels = read_each(columns.get(name, missing), read_one, found)
+        given = columns.get(name, [MISSING_KEY] * len(numbers))
+        labels = read_each(given, read_one, found)
+        if settings.folder is not None:
+            for row, value in enumerate(given):
+                labels[row] = settings.folder if value is MISSING_KEY else labels[row]
     groups: list[str | None] | None = None
     if settings.split_field is not None:
         groups = list(map(name_of, read(settings.split_field)))

@@ -11,9 +11,10 @@ import errno
 import fnmatch
 import os
 import re
+import shlex
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import groupby
@@ -23,26 +24,69 @@ from typing import NamedTuple
 from nbtext.documents import recognition, streams
 from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, Shard
-from nbtext.documents.decoding import BOMS, Decoded
-from nbtext.documents.decompression import MAGICS, SUFFIXES, check_compression, too_long, unpack
+from nbtext.documents.decoding import BOMS, Decoded, Encoding, encoding_of
+from nbtext.documents.decompression import (
+    MAGICS,
+    SUFFIXES,
+    check_compression,
+    suffix_compression,
+    too_long,
+    unpack,
+)
 from nbtext.documents.fields import name_of
-from nbtext.documents.formats import FORMATS, HTML_SUFFIXES, content_suffix, is_mail
+from nbtext.documents.formats import (
+    BINARY_TABLES,
+    FORMATS,
+    HTML_SUFFIXES,
+    MATRICES,
+    MBOX_SUFFIX,
+    TABLES,
+    begins_as_mail,
+    content_suffix,
+    is_mail,
+)
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError
+from nbtext.errors import InputError, NbtextError, number_of
 from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})
+INBOX = "INBOX"  # the label of the mails of a Maildir++ that lie in none of its folders
 EXCLUDED = "excluded by --exclude"
 ABOUT_FILE = "file about the directory, such as README or LICENSE"
+JUNK = "file of a system or of another program, such as Thumbs.db or a lock"
+DELETED = "deleted mail"
 
 ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
+JUNK_NAMES = frozenset(
+    (
+        "thumbs.db",
+        "ehthumbs.db",
+        "desktop.ini",
+        "icon\r",
+        "__macosx",
+        "$recycle.bin",
+        "system volume information",
+        "lost+found",
+        "@eadir",
+        "_success",
+        "msgfilterrules.dat",
+        "popstate.dat",
+        "filterlog.html",
+    )
+)
+JUNK_BEGINNINGS = ("~$", "_committed_", "_started_")
+JUNK_ENDS = ("~", ".msf", ".lock", ".lck", ".swp", ".swo", ".crdownload")
+_is_deleted = re.compile(r".*[:;!]2,[A-Za-z]*T[A-Za-z]*").fullmatch  # the flag T of a Maildir
+# files without a suffix of a directory; more of them are documents, which need not be opened
+MAX_UNNAMED = 64
 
 READ_BYTES = 1 << 20
 BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
 UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
+SAMPLE_FILES = 16  # of a block, in which headers of mails are looked for
 SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 SPECIAL_BEGINNINGS = BOMS + MAGICS + recognition.BEGINNINGS
 COMPRESSED = tuple(SUFFIXES)
@@ -68,7 +112,7 @@ class File(NamedTuple):
     path : str
         The directory as typed, joined with the relative path of the file.
     label : str, optional
-        The first folder below the directory; None for a file in the directory itself.
+        The folder below the directory, at the level of the labels; None for a file above it.
     in_maildir : bool
         Whether it is a mail of a Maildir.
     """
@@ -115,9 +159,11 @@ def _identify(path: str | int) -> set[tuple[int, int]]:
     return set()
 
 
-def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
+def list_tree(
+    root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (), label_level: int = 1
+) -> Tree:
     """Return all files below a directory; symbolic links are followed, hidden files and folders are
-    skipped.
+    skipped, and so are files that other programs leave there.
 
     Parameters
     ----------
@@ -125,6 +171,8 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
         Files that this run writes ("-" is standard output, which a shell may have opened as a file
         of the directory), and patterns of names, or of paths below the directory: they are
         skipped.
+    label_level : int
+        Which folder of a path below the directory is the label, from 1.
 
     Raises
     ------
@@ -134,12 +182,12 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
     tree = Tree()
     is_excluded = _compile_globs(exclude)
     if streams.is_url(root):
-        _list_remote_files(root, tree, is_excluded)
+        _list_remote_files(root, tree, is_excluded, label_level)
     else:
         # others do not exist yet
         paths = (1 if path == STANDARD_OUTPUT else path for path in outputs)
         written = set().union(*map(_identify, paths))
-        _list_local_files(root, tree, written, is_excluded)
+        _list_local_files(root, tree, written, is_excluded, label_level)
     if not tree.files:
         numbers = Counter(reason for _, reason in tree.skipped)
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
@@ -164,16 +212,21 @@ def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: bool(matches(path) or matches(os.path.basename(path)))
 
 
-def _list_remote_files(root: str, tree: Tree, is_excluded: Callable[[str], bool]) -> None:
+def _list_remote_files(
+    root: str, tree: Tree, is_excluded: Callable[[str], bool], label_level: int
+) -> None:
     """Add the files below a URL to the tree. Maildirs are not recognized there."""
     for names in streams.list_files(root):
         path = "/".join((root.rstrip("/"), *names))
         if any(name.startswith(".") for name in names):
             tree.skipped.append((path, HIDDEN))
+        elif any(map(_is_junk, names)):
+            tree.skipped.append((path, JUNK))
         elif any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
             tree.skipped.append((path, EXCLUDED))
         else:
-            tree.files.append(File(path, name_of(names[0]) if len(names) > 1 else None))
+            label = name_of(names[label_level - 1]) if len(names) > label_level else None
+            tree.files.append(File(path, label))
 
 
 def _list_local_files(
@@ -181,12 +234,16 @@ def _list_local_files(
     tree: Tree,
     written: set[tuple[int, int]],
     is_excluded: Callable[[str], bool],
+    label_level: int,
 ) -> None:
     """Add the files below a directory to the tree, without folders that cannot be read or that hold
     themselves.
+
+    The hidden folders of a Maildir++ that is the directory, such as `.Spam`, are labels.
     """
     stack: list[tuple[os.DirEntry[str], _Folder]] = []  # the entries to come, the next one last
     inodes = {inode for _, inode in written}  # which spare most entries the whole test
+    has_folders = False  # of a Maildir++
 
     def open_folder(path: str, folder: _Folder) -> str:
         """Add the entries of a folder to the stack; return the reason to skip it, if there is
@@ -214,9 +271,14 @@ def _list_local_files(
         path = folder.prefix + name
         reason = ""
         try:
-            if name[0] == ".":
+            is_hidden = name[0] == "."
+            if is_hidden and (folder.place or not _is_maildir(path)):
                 reason = HIDDEN
-            elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
+            elif _is_junk(name):
+                reason = JUNK
+            elif folder.in_maildir and _is_deleted(name):
+                reason = DELETED
+            elif not is_hidden and folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
                 reason = "beside the mails of a Maildir"
             elif is_excluded(folder.place + name):
                 reason = EXCLUDED
@@ -234,9 +296,12 @@ def _list_local_files(
                 inner = folder._replace(
                     prefix=os.path.join(path, ""),
                     place=f"{folder.place}{name}/",
-                    in_maildir=folder.is_maildir or folder.in_maildir,
+                    in_maildir=(folder.is_maildir and not is_hidden) or folder.in_maildir,
                 )
-                if not folder.place and not folder.is_maildir:
+                if is_hidden:
+                    has_folders = True
+                    inner = inner._replace(label=name_of(name[1:]))
+                elif folder.place.count("/") + 1 == label_level and not folder.is_maildir:
                     inner = inner._replace(label=name_of(name))
                 try:
                     reason = open_folder(path, inner)
@@ -247,6 +312,40 @@ def _list_local_files(
             reason = reasons.get(error.errno or 0, UNREADABLE_ENTRY)
         if reason:
             tree.skipped.append((path, reason))
+    if has_folders:
+        tree.files = [
+            file._replace(label=INBOX) if file.in_maildir and file.label is None else file
+            for file in tree.files
+        ]
+
+
+def _is_junk(name: str) -> bool:
+    """Return whether a file or a folder is of a system, an editor or a mail program."""
+    name = name.lower()
+    is_saved = name[0] == "#" == name[-1]  # by Emacs
+    is_named = name in JUNK_NAMES or name.endswith(JUNK_ENDS)
+    return is_named or name.startswith(JUNK_BEGINNINGS) or is_saved
+
+
+def _is_maildir(path: str) -> bool:
+    return all(os.path.isdir(os.path.join(path, name)) for name in MAILDIR)
+
+
+def find_repeated_folders(root: str, paths: Iterable[str]) -> tuple[int, list[str]]:
+    """Return the first level below the first folders of a directory at which most of them hold
+    folders of the same names, at least two, and these names; (0, []) if there is none.
+    """
+    start = len(root.rstrip("/")) + 1
+    folders = {path[start:].rpartition("/")[0] for path in paths}
+    below = [folder.replace(os.sep, "/").split("/") for folder in folders if folder]
+    n_first = len({names[0] for names in below})
+    for level in range(1, max(map(len, below), default=0)):
+        pairs = {(names[0], names[level]) for names in below if len(names) > level}
+        numbers = Counter(name for _, name in pairs if name not in MAILDIR)
+        repeated = sorted(name for name, number in numbers.items() if number > n_first / 2)
+        if len(repeated) > 1:
+            return level + 1, repeated
+    return 0, []
 
 
 def list_shards(
@@ -269,12 +368,12 @@ def list_shards(
         raise InputError(
             "is a directory, not a matrix file", where=root, hint="name the matrix file"
         )
-    tree = list_tree(root, outputs, exclude=settings.exclude)
+    tree = list_tree(root, outputs, settings.exclude, settings.label_level)
     files = tree.files
     if wanted not in (None, "dirs", "files", "mbox"):
-        return [
-            Shard("file", (file.path,), (file.label,), root=root) for file in files
-        ], tree.skipped
+        return [_shard_of_rows(file, root) for file in files], tree.skipped
+    if wanted is None and (collections := _find_collections(tree, root, settings)):
+        return _list_collections(collections, root), tree.skipped
     labels = {file.label for file in files}
     if None in labels and len(labels) > 1 and wanted != "mbox":
         for file in [file for file in files if file.label is None]:
@@ -292,6 +391,136 @@ def list_shards(
         paths, names, _ = zip(*run, strict=True)
         shards.append(Shard("mails" if are_mails else "files", paths, names, root=root))
     return shards, tree.skipped
+
+
+def _shard_of_rows(file: File, root: str) -> Shard:
+    return Shard("file", (file.path,), (file.label,), root=root)
+
+
+def _list_collections(files: list[File], root: str) -> list[Shard]:
+    """Return the shards of a directory of tables and mbox files, and say so."""
+    shards = []
+    numbers = Counter[str]()
+    for are_tables, run in groupby(files, lambda file: content_suffix(file.path) in TABLES):
+        group = list(run)
+        numbers["table" if are_tables else "mail file"] += len(group)
+        if are_tables:
+            shards += [_shard_of_rows(file, root) for file in group]
+        else:
+            paths, labels, _ = zip(*group, strict=True)
+            shards.append(Shard("mails", paths, labels, root=root))
+    found = " and ".join(number_of(number, kind) for kind, number in sorted(numbers.items()))
+    unit = {"table": "row", "mail file": "mail"}
+    what = f"{found}: each {' or '.join(unit[kind] for kind in sorted(numbers))} is a document"
+    streams.warn(
+        root,
+        f"{what}; give --input-format dirs to read each file as one text",
+    )
+    return shards
+
+
+def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[File]:
+    """Return the files of a directory that holds tables, mbox files and mails only; [] if it holds
+    no table and no mbox file of several mails.
+
+    Binary files and those about the directory are skipped, and removed from its files.
+
+    Raises
+    ------
+    InputError
+        There are texts beside them, or matrices among them.
+    """
+    # the end of a name without a suffix is the whole path, which has a slash
+    ends = Counter(file.path.rpartition(".")[2] for file in tree.files)
+    n_unnamed = sum(number for end, number in ends.items() if not end.isalpha())
+    may_be_mboxes = 0 < n_unnamed <= MAX_UNNAMED
+    known = {*TABLES, *MATRICES, MBOX_SUFFIX, *COMPRESSED}
+    if not may_be_mboxes and known.isdisjoint(f".{end.lower()}" for end in ends):
+        return []
+    suffixes = {file: content_suffix(file.path) for file in tree.files}
+    tables = {file for file, suffix in suffixes.items() if suffix in TABLES or suffix in MATRICES}
+    mboxes = {file for file, suffix in suffixes.items() if suffix == MBOX_SUFFIX}
+    if may_be_mboxes:
+        limit = settings.max_document_bytes
+        unnamed = (file for file, suffix in suffixes.items() if not suffix[1:].isalpha())
+        counts = {file: count_mails(file.path, limit) for file in unnamed if not file.in_maildir}
+        if mboxes or max(counts.values(), default=0) > 1:
+            mboxes |= {file for file, number in counts.items() if number}
+    found = tables | mboxes
+    if not found:
+        return []
+    encoding = encoding_of(settings)
+    skipped: Skipped = []
+    others = []
+    for file in tree.files:
+        is_read = file in found or (not tables and (file.in_maildir or is_mail(file.path)))
+        reason = None if is_read else _why_no_text(file, root, encoding)
+        if reason is not None:
+            skipped.append((file.path, reason))
+        elif not is_read:
+            others.append(file)
+            break
+    if others and all(suffixes[file] in BINARY_TABLES for file in found):
+        return []
+    if others:
+        raise _refuse_mixed(root, [file for file in tree.files if file in found], others[0])
+    if matrix := next((file for file in tree.files if suffixes[file] in MATRICES), None):
+        hint = "name the matrix files themselves"
+        raise InputError(f"contains a matrix, {matrix.path}", where=root, hint=hint)
+    tree.skipped += skipped
+    reasons = dict(skipped)
+    return [file for file in tree.files if file.path not in reasons]
+
+
+def count_mails(path: str, limit: int) -> int:
+    """Return the number of mails in a file that begins as an mbox, at most 2; 0 for another one."""
+    try:
+        start = streams.peek(path).lstrip(b"\r\n")
+        if not (start.startswith(b"From ") and begins_as_mail(start)):
+            return 0
+        from nbtext.documents.mail import count_mails_of_mbox  # for few files
+
+        return count_mails_of_mbox(path, limit)
+    except NbtextError:  # which is reported when the file is read
+        return 0
+
+
+def _why_no_text(file: File, root: str, encoding: Encoding) -> str | None:
+    """Return why a file is skipped beside tables or mbox files; None if it may be a text."""
+    folder, name = os.path.split(file.path)
+    if folder == root.rstrip("/") and re.fullmatch(ABOUT_NAME, name):
+        return ABOUT_FILE
+    try:
+        head = streams.peek(file.path)
+    except NbtextError:  # which is reported when the file is read
+        return None
+    kind = kind_of(head, encoding)
+    if kind is not None:
+        return kind.describe()
+    return None if head else "empty file"
+
+
+def kind_of(head: bytes, encoding: Encoding) -> recognition.Kind | None:
+    """Return what the first bytes of a file tell, if it is not a text."""
+    kind = recognition.recognize(head)
+    if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
+        kind = recognition.name_binary(head)
+    return kind
+
+
+def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
+    """Return the error of a directory that has tables or mbox files beside texts."""
+    patterns: dict[str, None] = {}
+    for file in found:
+        name = os.path.basename(file.path)
+        stem, suffix = os.path.splitext(suffix_compression(name)[0])
+        patterns[f"*{name[len(stem) :]}" if suffix[1:].isalpha() else name] = None
+    excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
+    what = (
+        f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}"
+    )
+    hint = f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files"
+    return InputError(what, where=root, hint=hint)
 
 
 def is_directory(path: str) -> bool:
@@ -348,6 +577,12 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
 read_files = choose_version(read_files)
 
 
+def say_of_headers(where: str, what: str = "begins like a mail") -> None:
+    """Say that mails are read as texts, with their headers."""
+    hint = "give --input-format mbox to read subjects and texts of mails"
+    streams.warn(where, f"{what}, and the headers are read as words; {hint}")
+
+
 @dataclass
 class FileDocuments:
     """Documents that are files.
@@ -381,6 +616,8 @@ class FileDocuments:
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read()
+        if self.shard.root is not None:
+            self._say_of_mails(self.shard.root, contents)
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
             if not (
                 not isinstance(content, bytes)
@@ -412,6 +649,18 @@ class FileDocuments:
                 None if row in batch.problems else label for row, label in enumerate(batch.labels)
             ]
         return batch.drop(skipped) if skipped else batch
+
+    def _say_of_mails(self, root: str, contents: Sequence[bytes | int | InputError]) -> None:
+        """Say that headers are read as text if one of the first files, whose name tells nothing,
+        begins like a mail.
+        """
+        for path, content in zip(self.shard.paths[:SAMPLE_FILES], contents, strict=False):
+            is_named = content_suffix(path)[1:].isalpha()
+            if not is_named and isinstance(content, bytes):
+                head = content[: recognition.HEAD_BYTES]
+                if begins_as_mail(head):
+                    say_of_headers(root, "has files that begin like mails")
+                    return
 
     def _read(self) -> Sequence[bytes | int | InputError]:
         """Return the content of each file, or its error."""

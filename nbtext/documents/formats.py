@@ -42,6 +42,7 @@ MAIL_HEADERS = frozenset(
 )
 MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
+MBOX_SUFFIX = ".mbox"
 MAIL_SUFFIXES = (".eml", ".emlx")
 MAIL_ENDS = (*MAIL_SUFFIXES, *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
@@ -205,7 +206,7 @@ _records = (
         changes=("labels",),
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), is_text=True, is_splittable=True),
-    Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
+    Format("mbox", "mail", "mail:read_mbox", (MBOX_SUFFIX,), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", MAIL_SUFFIXES, is_choice=False),
     Format("html", "file", "files:read_whole", HTML_SUFFIXES, is_choice=False),
     Format(
@@ -226,6 +227,12 @@ _records = (
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
 WRITABLE_NAMES = tuple(record.name for record in _records if record.writes("columns"))
+# suffixes of tables, whose rows are documents; of those that are binary; and of matrices
+TABLES = {
+    end for each in _records if each.has_fields and each.unit == "row" for end in each.suffixes
+}
+BINARY_TABLES = {end for each in _records if each.magic for end in each.suffixes}
+MATRICES = {end for each in _records if each.is_counted for end in each.suffixes}
 
 
 MAGICS_OF_ALL = (*BEGINNINGS, *(magic for record in _records for magic in record.magic))

@@ -19,7 +19,7 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_objects
@@ -429,6 +429,12 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
                 yield RawMail(f"{path}:{number}", label, content, is_first=number == 1)
     except InputError as problem:
         yield RawMail(path, label, problem)
+
+
+def count_mails_of_mbox(path: str, limit: int) -> int:
+    """Return the number of mails of a file, at most 2; see `_split_mbox`."""
+    with closing(open_stream(path)) as stream:
+        return len(list(islice(_split_mbox(stream, limit), 2)))
 
 
 def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:

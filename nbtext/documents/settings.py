@@ -33,6 +33,7 @@ class ModelInput:
     separate_fields  whether each text field has its own features
     label_separator  separator of several labels in a text; None: a text is one label
     label_fields  columns or keys of 0 and 1, one for each label, instead of `label_field`
+    label_level  which folder of a directory is the label; None: the first
     matrix_columns  number of columns, if they were rows of a matrix that TextClassifier was fitted
                     to
     """
@@ -43,6 +44,7 @@ class ModelInput:
     separate_fields: bool = False
     label_separator: str | None = None
     label_fields: tuple[str, ...] = ()
+    label_level: int | None = None
     matrix_columns: int | None = None
 
 
@@ -166,6 +168,13 @@ class InputSettings(Settings):
     label: str | None = setting(
         None, "Label of all documents of SOURCE, whose own labels are ignored.", metavar="LABEL"
     )
+    label_level: int = setting(
+        1,
+        "Which folder below a directory is the label of its files, from 1; with 2 it is DIR/*/LABEL/**/FILE.",
+        low=1,
+        high=100,
+        metavar="N",
+    )
     exclude: tuple[str, ...] = setting(
         (),
         "Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern such "
@@ -207,6 +216,8 @@ class InputSettings(Settings):
     split_option: str = "--group-field"  # the option that names it
     # "file", "mail": a file of plain text is one document; else each of its lines is
     input_unit: str | None = None
+    # the folder of a file, which is the label of rows without a column or key of the label
+    folder: str | None = None
     # standard input or a pipe that seems to be lines is one text, whatever it begins with
     reads_one_mail: bool = False
     is_text_remembered: bool = False  # the text fields are those of the training documents

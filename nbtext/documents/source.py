@@ -25,17 +25,26 @@ from nbtext.documents.fields import (
     format_names,
     name_of,
 )
-from nbtext.documents.files import is_directory, list_shards, read_directory
+from nbtext.documents.files import (
+    count_mails,
+    find_repeated_folders,
+    is_directory,
+    kind_of,
+    list_shards,
+    read_directory,
+    say_of_headers,
+)
 from nbtext.documents.formats import (
     FORMATS,
     WRITABLE_NAMES,
     Format,
+    begins_as_mail,
     content_suffix,
     detect_format,
     is_mail,
     tells_format,
 )
-from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped, name_binary, recognize
+from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped
 from nbtext.documents.settings import (
     DELIMITERS,
     SEPARATORS,
@@ -44,7 +53,7 @@ from nbtext.documents.settings import (
     ModelInput,
     already_counted,
 )
-from nbtext.errors import InputError, SettingsError, hide_credentials
+from nbtext.errors import InputError, SettingsError, hide_credentials, list_some
 from nbtext.settings import list_options, refuse
 
 # bytes: the sample of each shard must fit into memory
@@ -148,14 +157,29 @@ class Source:
             return (inputs.pop() if len(inputs) == 1 else None) or UNKNOWN_INPUT
         unit = self.input_unit
         read = self.settings
+        level = read.label_level if read.label_level > 1 else None
         if unit not in ("row", "mail") and not read.separate_fields:
-            return ModelInput(unit)
-        labels = (read.label_separator, read.label_fields)
+            return ModelInput(unit, label_level=level)
+        labels = (read.label_separator, read.label_fields, level)
         return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
 
     @property
     def _paths(self) -> list[str]:
         return [path for shard in self._files for path in shard.paths]
+
+    def find_deeper_labels(self) -> Iterator[str]:
+        """Yield a hint for each directory in which other folders than the first may be the
+        labels.
+        """
+        for root in dict.fromkeys(shard.root for shard in self._files if shard.root is not None):
+            shards = [shard for shard in self._files if shard.root == root]
+            labels = {label for shard in shards for label in shard.labels if label is not None}
+            paths = chain.from_iterable(shard.paths for shard in shards)
+            level, names = find_repeated_folders(root, paths) if labels else (0, [])
+            if level:
+                found = f"the labels are {list_some(sorted(labels), 3)}, and most of these folders hold {list_some(names, 3)}"
+                where = streams.name_source(root)
+                yield f"{where}: {found}; if those are the labels, give --label-level {level}"
 
     def first_matrix(self) -> Any:
         """Return rows of the first file of SOURCE if it is a matrix, which is read now; None if it
@@ -227,7 +251,7 @@ class Source:
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path = shard.paths[0]
         name = hide_credentials(shard.root or path, is_source=True)
-        settings = self.settings
+        settings = replace(self.settings, folder=shard.labels[0])
         options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
         if path in self._begun:
             yield from self._begun.pop(path)
@@ -270,6 +294,9 @@ class Source:
         self._units[path] = found.unit
         if settings.input_format is None and found.name == "lines":
             self.path_of_lines = stream.path
+        is_text = settings.input_format is None and found.name == "files"
+        if is_text and begins_as_mail(stream.head()):
+            say_of_headers(stream.path)
         settings = settings.of_unit(found.unit)
         if not found.has_fields:
             check_joined(stream.path, settings)
@@ -420,6 +447,11 @@ def _reader_of(path: str, settings: InputSettings) -> str:
             return "mails"
         is_whole = wanted is None and settings.input_unit in ("file", "mail")
         found = _detect_format(path, settings) if is_whole else None
+        is_mail_text = found is not None and found.name == "files"
+        if is_mail_text and count_mails(path, settings.max_document_bytes) > 1:
+            return "mails"
+        if is_mail_text:
+            say_of_headers(path)
         if wanted == "files" or (found is not None and found.name in ("lines", "files")):
             check_joined(path, settings)
             return "files"
@@ -496,14 +528,10 @@ def _check_matrix_settings(settings: InputSettings) -> None:
 
 def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:
     """Return what a file of a directory is if it is not a document."""
+    wanted = options.settings.input_format
+    magics = [record.magic for record in FORMATS.values() if wanted in (None, record.name)]
     head = stream.head()
-    encoding = options.encoding
-    if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
-        return None
-    kind = recognize(head)
-    if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
-        kind = name_binary(head)
-    return kind
+    return None if head.startswith(tuple(chain(*magics))) else kind_of(head, options.encoding)
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:

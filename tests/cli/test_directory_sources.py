@@ -2,8 +2,10 @@
 that cannot be read.
 """
 
+import gzip
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -177,6 +179,128 @@ def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
     result = nbtext("train td -o m.joblib").ok()
     assert "5 documents" in result.err
     assert "skipped 2: file about the directory, such as README or LICENSE" in result.err
+
+
+ROWS = [("red apple", "a"), ("green apple", "a"), ("yellow banana", "b"), ("curved banana", "b")]
+CSV = "text,label\n" + "".join(f"{text},{label}\n" for text, label in ROWS)
+JSONL = "".join(f'{{"text": "{text}", "label": "{label}"}}\n' for text, label in ROWS)
+MBOX = "".join(
+    f"From - Thu Nov 21 03:37:00 2024\nSubject: {text}\nX-Kind: {label}\n\n{text}\n\n"
+    for text, label in ROWS
+)
+JUNK = ("Thumbs.db", "x.csv~", "Inbox.msf", "__MACOSX/x.csv", "README.md")
+COLLECTIONS: dict[str, tuple[dict[str, str], str]] = {
+    "tables": ({"x.csv": CSV, "y.jsonl.gz": JSONL}, "2 tables: each row is a document"),
+    "labeled folders": (
+        {"a/x.csv": "text\nred apple\n", "b/x.csv": "text\nyellow banana\n"},
+        "2 tables: each row is a document",
+    ),
+    "mails": (
+        {"Inbox": MBOX, "Inbox.sbd/Old.gz": MBOX, "z.mbox": MBOX, "Sent": MBOX[: len(MBOX) // 4]},
+        "4 mail files: each mail is a document",
+    ),
+    "both": ({"Inbox": MBOX, "x.tsv": CSV.replace(",", "\t")}, "each mail or row is a document"),
+}
+
+
+@pytest.fixture
+def collection(fruit: Path, request: pytest.FixtureRequest) -> tuple[Path, str]:
+    """A directory of tables or mail files, with what other programs leave there, and what is said
+    of it.
+    """
+    files, said = COLLECTIONS[request.param]
+    for name, text in {**files, **dict.fromkeys(JUNK, "no words"), "chart.png": ""}.items():
+        path = fruit / "dir" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    (fruit / "dir/chart.png").write_bytes(BINARY["picture.png"][0])
+    return fruit, said
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS, indirect=True)
+@pytest.mark.parametrize("trained", ["td", "t.csv"])
+def test_a_directory_of_tables_or_mail_files(
+    nbtext: Any, collection: tuple[Path, str], trained: str
+) -> None:
+    """Its documents are those of its files, whatever the model was trained on; it is said in one
+    line.
+    """
+    root, said = collection
+    (root / "t.csv").write_text(CSV)
+    nbtext(f"train {trained} -q -o m.joblib").ok()
+    names = sorted(
+        str(path.relative_to(root))
+        for path in (root / "dir").rglob("*")
+        if path.is_file() and not any(each in str(path) for each in (*JUNK, "chart.png"))
+    )
+    each = nbtext("predict", *names, "-m", "m.joblib", "--to", "tsv").ok()
+    for jobs in ("1", "3"):
+        whole = nbtext(f"predict dir -m m.joblib --to tsv -j {jobs}").ok()
+        lines = whole.out.replace("Sent:1", "Sent").splitlines()
+        assert sorted(lines) == sorted(each.out.replace("Sent:1", "Sent").splitlines())
+        assert whole.err.count("is a document") == 1 and said in whole.err
+        assert "skipped 1: file about the directory" in whole.err
+        assert "skipped 4: file of a system" in whole.err and "skipped 1: image" in whole.err
+    assert nbtext("predict dir -m m.joblib --input-format dirs").out.count("\n") > len(names)
+
+
+@pytest.mark.parametrize("collection", ["tables", "labeled folders"], indirect=True)
+def test_a_directory_of_tables_has_labels(nbtext: Any, collection: tuple[Path, str]) -> None:
+    """Those of the column, or of the folder where the table has none."""
+    nbtext("train dir -o m.joblib").ok()
+    nbtext("evaluate dir -m m.joblib --fail-under accuracy=1").ok()
+    labels = [line.split("\t")[1] for line in nbtext("predict dir -m m.joblib").out.splitlines()]
+    assert set(labels) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "patterns"),
+    [
+        ("t.csv", CSV, "--exclude '*.csv'"),
+        ("a/t.jsonl", JSONL, "--exclude '*.jsonl'"),
+        ("Inbox", MBOX, "--exclude Inbox"),
+    ],
+)
+def test_tables_beside_texts_are_refused(
+    nbtext: Any, fruit: Path, name: str, text: str, patterns: str
+) -> None:
+    """The message says what to type, and that works."""
+    (fruit / "td" / name).write_text(text)
+    said = nbtext("train td -o m.joblib").refused(1, f"such as td/{name}, beside texts", patterns)
+    assert "--input-format dirs" in said.err
+    nbtext("train", "td", *shlex.split(patterns), "-o", "m.joblib").ok()
+    assert nbtext("predict td --input-format dirs -m m.joblib").out.count("\n") == 5
+
+
+def test_files_that_begin_like_mails_are_said(nbtext: Any, fruit: Path) -> None:
+    """Headers of files without a suffix are words, unless the format is typed."""
+    nbtext("train td -q -o m.joblib").ok()
+    (fruit / "mails").mkdir()
+    for number in "12":
+        (fruit / "mails" / number).write_text(f"From: a@b\nSubject: {number}\n\nred\n")
+    said = "begin like mails, and the headers are read as words; give --input-format mbox"
+    assert nbtext("predict mails -m m.joblib").err.count(said) == 1
+    assert "begins like a mail, and the headers" in nbtext("predict mails/1 -m m.joblib").err
+    assert nbtext("predict mails -m m.joblib --input-format mbox").err == ""
+
+
+def test_other_folders_may_be_the_labels(nbtext: Any, tmp_path: Path) -> None:
+    """A hint says so where the same names lie in most folders; the model remembers the level."""
+    for place, words in (("ham", "red apple"), ("spam", "yellow banana")):
+        for part in ("part1", "part2", "part3"):
+            (tmp_path / "d" / part / place).mkdir(parents=True)
+            (tmp_path / "d" / part / place / "1.txt").write_text(f"{words} {part}")
+    said = "most of these folders hold ham, spam; if those are the labels, give --label-level 2"
+    for command in ("train d -o m", "evaluate d --folds 2", "review d", "vectorize d -o x.npz"):
+        assert said in nbtext(command).err
+    assert "3 labels" in nbtext("train d -o m").err
+    ran = nbtext("train d --label-level 2 -o m")
+    assert "2 labels" in ran.err and said not in ran.err
+    ran = nbtext("evaluate d -m m --to json")
+    assert ran.json["accuracy"] == 1 and ran.err == ""
+    assert nbtext("predict d -m m").err == ""
+    (tmp_path / "t.csv").write_text(CSV)
+    nbtext("train t.csv --label-level 2 -o m").refused(2, "SOURCE is not a directory")
 
 
 @pytest.mark.skipif(

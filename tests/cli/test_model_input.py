@@ -114,6 +114,7 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
         ("label_fields", ("a", 7)),
         ("label_fields", ("a", "a")),
         ("label_fields", ("a", "")),
+        ("label_level", 0),
     ],
 )
 def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> None:

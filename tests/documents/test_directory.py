@@ -59,7 +59,7 @@ def test_ids_are_paths_as_typed(read: Any, tmp_path: Path, monkeypatch: pytest.M
 
 names = st.text(
     st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=3
-).filter(lambda name: not name.startswith("."))
+).filter(lambda name: name[0] not in ".~#" and name[-1] != "~")
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,6 +101,27 @@ def test_what_is_passed_over_is_counted(opened: Any, tmp_path: Path) -> None:
         "broken symbolic link": 1,
         "symbolic link loop": 1,
     }
+
+
+JUNK = "Thumbs.db desktop.ini x.txt~ Inbox.msf a.lock ~$letter.docx #x# __MACOSX/x.txt a/thumbs.DB _SUCCESS"
+
+
+def test_what_other_programs_leave_is_skipped(opened: Any, tmp_path: Path) -> None:
+    """Files of a system, an editor or a mail program are skipped and counted."""
+    plant(tmp_path, *JUNK.split(), "a/1.txt", "a/._1.txt", "a/.DS_Store", "a/.1.txt.swp")
+    source = opened(tmp_path)
+    assert source.size == 1
+    assert sorted(source.skipped.values()) == [3, 10]
+
+
+@pytest.mark.parametrize(("level", "labels"), [(1, ["p", "q", None]), (2, ["ham", None, None])])
+def test_the_label_is_a_folder_of_any_level(
+    read: Any, tmp_path: Path, level: int, labels: list[str | None]
+) -> None:
+    """--label-level 2 is DIR/*/LABEL/**/FILE; a file above it has no label."""
+    plant(tmp_path, "p/ham/x/1", "q/2", "3")
+    found = {texts[0]: label for _, texts, label in read(tmp_path, label_level=level)}
+    assert [found[name] for name in ("p/ham/x/1", "q/2", "3")] == labels
 
 
 def test_links_are_followed_but_not_around(opened: Any, read: Any, tmp_path: Path) -> None:

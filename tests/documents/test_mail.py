@@ -653,6 +653,28 @@ def test_a_maildir_gives_its_mails(opened: Any, read: Any, tmp_path: Path) -> No
     assert opened(tmp_path).skipped == {"beside the mails of a Maildir": 2}
 
 
+@pytest.mark.parametrize("is_root", [True, False])
+def test_folders_of_a_maildir_are_labels(
+    opened: Any, read: Any, tmp_path: Path, is_root: bool
+) -> None:
+    """The hidden folders of a Maildir++ are labels, where it is the directory itself; deleted mails
+    are counted.
+    """
+    box = mailbox.Maildir(tmp_path / "ham")
+    box.add(b"Subject: one\n\n")
+    spam = box.add_folder("Spam")
+    spam.add(b"Subject: two\n\n")
+    deleted = mailbox.MaildirMessage(b"Subject: three\n\n")
+    deleted.set_flags("ST")
+    spam.add(deleted)
+    source = tmp_path / "ham" if is_root else tmp_path
+    labels = [label for _, _, label in read(source)]
+    assert labels == (["Spam", "INBOX"] if is_root else ["ham"])
+    skipped = opened(source).skipped
+    assert skipped["deleted mail"] == is_root
+    assert skipped["hidden file or folder"] == (not is_root)
+
+
 def test_headers_may_be_text_label_and_id(read: Any, opened: Any, tmp_path: Path) -> None:
     """--text-field, --label-field and --id-field may name headers; where there is no such header,
     the folder labels.
