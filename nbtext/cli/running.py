@@ -321,7 +321,7 @@ def open_documents(
     trained_on  the input of the training documents of the model; these documents are read in the
                 same way
     """
-    from nbtext.documents.batch import EXCLUDED_IDS, Batch
+    from nbtext.documents.batch import EXCLUDED_IDS, Batch, ReadCount
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
@@ -337,9 +337,10 @@ def open_documents(
     if has_option("label_level") and settings_of_model.label_level == 1 and not settings.label:
         say(*source.find_deeper_labels(), quiet=quiet)
     read = Batch([], (), [])  # the notes and repairs of all batches
-    found = Counter[str]()  # characters, and documents that could not be read
-    first: dict[str, Any] = {}  # the first id, and the first of these documents
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
+    counted = ReadCount()
+    found = Counter[str]()  # characters
+    first: dict[str, str] = {}  # the first id
     is_wanted = not (quiet or run.no_progress)
     with progress(source.size, unit=source.unit, is_wanted=is_wanted) as advance:
 
@@ -350,16 +351,13 @@ def open_documents(
                 batch.unknown_encodings = {}
             read.add_notes(batch)
             found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
-            found["unread"] += len(batch.problems)
-            found["documents"] += len(batch)
-            if unit in FORMATS_OF_UNITS and found["documents"] > 1 and source.path_of_lines:
+            counted.add(batch)
+            if unit in FORMATS_OF_UNITS and counted.n_documents > 1 and source.path_of_lines:
                 what = f"each line is a document, and the model was trained on {unit}s"
                 hint = f"give --input-format {FORMATS_OF_UNITS[unit]} if it is one {unit}, or lines"
                 warn(source.path_of_lines, f"{what}; {hint}")
             if batch.ids:
                 first.setdefault("id", batch.ids[0])
-            if batch.problems:
-                first.setdefault("unread", batch.problems[min(batch.problems)])
 
         def say_repairs(min_share: float = 0.0) -> None:
             read_as = settings.encoding or DEFAULT_ENCODING
@@ -380,8 +378,11 @@ def open_documents(
 
         try:
             yield source, on_batch
+            counted.check()
         except NbtextError as error:
             say_repairs(min_share=MAX_INVALID)  # which may be the reason
+            if isinstance(error, InputError):
+                counted.check()
             # no documents
             is_located = error.where or error.hint
             if isinstance(error, InputError) and "id" not in first and not is_located:
@@ -394,9 +395,9 @@ def open_documents(
         what = f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
         other = f"; the first id of the others is {first['id']}" if first.get("id") else ""
         say(what + other, quiet=quiet)
-    if found["unread"]:
-        what = f"{number_of(found['unread'], 'document')} could not be read"
-        say(f"{what}; the first is {first['unread']}", quiet=quiet)
+    if counted.first is not None:
+        what = f"{number_of(counted.n_unread, 'document')} could not be read"
+        say(f"{what}; the first is {counted.first}", quiet=quiet)
     say_repairs()
 
 

@@ -26,7 +26,7 @@ from nbtext.documents.fields import (
 )
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import origin_of
-from nbtext.errors import InputError
+from nbtext.errors import InputError, number_of
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
@@ -418,6 +418,39 @@ def join_batches(batches: Sequence[Batch]) -> Batch:
     return Batch(
         ids, tuple(list(chain.from_iterable(column)) for column in columns), labels, problems
     )
+
+
+@dataclass
+class ReadCount:
+    """How many documents there are, how many of them cannot be read, and the error of the first.
+
+    Attributes
+    ----------
+    n_documents, n_unread : int
+    first : InputError, optional
+    """
+
+    n_documents: int = 0
+    n_unread: int = 0
+    first: InputError | None = None
+
+    def add(self, batch: Batch) -> None:
+        """Count the documents of a batch."""
+        self.n_documents += len(batch)
+        self.n_unread += len(batch.problems)
+        if batch.problems and self.first is None:
+            self.first = batch.problems[min(batch.problems)]
+
+    def check(self) -> None:
+        """Raise InputError if there are documents, and none of them can be read."""
+        first = self.first
+        if first is None or self.n_unread < self.n_documents:
+            return
+        what = first.what
+        if self.n_documents > 1:
+            n_documents = number_of(self.n_documents, "document")
+            what = f"none of {n_documents} can be read; the first: {what}"
+        raise InputError(what, where=first.where, hint=first.hint)
 
 
 def unreadable(place: str, problem: InputError, settings: InputSettings) -> Batch:

@@ -21,7 +21,7 @@ BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-BOM = "\ufeff"
+BOM = "\ufeff"  # also where a file was appended to another one
 BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
 # codecs that look for a byte order mark in each block, with the codecs that do not
@@ -245,7 +245,7 @@ class DecodedLines(NamedTuple):
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
     """Decode lines of UTF-8; if one is invalid, only this line is repaired. Carriage returns are
-    kept, and byte order marks that begin a line are removed.
+    kept.
 
     encoding  that of the file, whose bytes `to_utf8` converted
     """
@@ -258,7 +258,4 @@ def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
         repaired = {place: line.repaired for place, line in enumerate(lines) if line.repaired}
     if not texts[-1]:
         texts.pop()
-    if codecs.BOM_UTF8 in data:
-        # that of a file which was appended to another one
-        texts = [text.removeprefix(BOM) for text in texts]
     return DecodedLines(texts, repaired)

@@ -25,6 +25,7 @@ from nbtext.documents.recognition import (
     may_begin,
     name_binary,
     recognize,
+    refuse_container,
 )
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import frozen
@@ -318,7 +319,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     Raises
     ------
     InputError
-        The file is binary and not a matrix file.
+        The file is binary and not a matrix file, or its lines are not documents.
     """
     suffix = content_suffix(path)
     if (
@@ -348,6 +349,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         and begins_as_mail(start, 1 if unit == "mail" else MIN_HEADERS)
     ):
         found = FORMATS["eml"]
+    if found.name == "lines" and unit not in ("file", "mail"):
+        refuse_container(path, suffix, start.lstrip())
     return FORMATS["files"] if found.unit == "mail" and unit == "file" else found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
-from nbtext.documents.decoding import decode_lines
+from nbtext.documents.decoding import BOM, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, name_of, read_indicators, read_label, text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
@@ -183,7 +183,7 @@ def _parse_line(line: str) -> Any:
     """Return the JSON value of a line, with its numbers as text."""
     check_values(line)
     try:
-        return decoder.decode(line)
+        return decoder.decode(line.removeprefix(BOM))
     except json.JSONDecodeError as error:
         hint = (
             "each line must be one object (jq -c converts the file)"

@@ -19,7 +19,7 @@ from nbtext.documents.blocks import (
     read_range,
     read_raw_blocks,
 )
-from nbtext.documents.decoding import Encoding, decode_lines
+from nbtext.documents.decoding import BOM, Encoding, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
@@ -129,7 +129,7 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
     labels: list[Label] = []
     texts: list[str] = []
     for row, line in enumerate(batch.columns[0]):
-        found, text = split_fasttext(line)
+        found, text = split_fasttext(line.removeprefix(BOM))
         label: Label = None
         try:
             label = (

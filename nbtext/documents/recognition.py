@@ -7,6 +7,7 @@ never decoded so.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -115,6 +116,27 @@ MAGICS = {
     b"\x93NUMPY": Kind("NumPy array"),
     b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
 }
+REFERENCES = "convert it to CSV or JSON, for example with Zotero"
+WEB_PAGES = "extract its texts to JSON lines, for example with the Python package warcio"
+SUBTITLES = "extract its texts first, for example with the Python package pysubs2"
+ANY_LINES = "; --input-format lines reads each line as a document all the same"
+# text files whose lines are not documents: what they are, their suffixes, how their first line
+# begins, and what converts them
+CONTAINERS = (
+    ("a RIS file of references", (".ris",), rb"TY  - ", REFERENCES),
+    ("an EndNote file of references", (".enw",), rb"%0 [A-Z]", REFERENCES),
+    ("a PubMed file of references", (".nbib",), rb"PMID- ?\d", REFERENCES),
+    ("a Web of Science file of references", (".ciw",), rb"FN (?:Clarivate|Thomson|ISI)", REFERENCES),
+    ("a BibTeX file of references", (".bib",), rb"@\w+\s*\{[^{}]*,\s*$", REFERENCES),
+    ("a WARC file of web pages", (".warc", ".wet", ".wat"), rb"WARC/\d", WEB_PAGES),
+    ("an ARFF file", (".arff",), rb"(?i)@relation\s", "convert it to CSV, for example with Weka"),
+    ("a CoNLL-U file", (".conllu",), rb"# (?:newdoc|sent_id|global\.columns)\b", "extract its texts first, for example with the Python package conllu"),
+    ("a subtitle file", (".srt", ".vtt"), rb"WEBVTT\b", SUBTITLES),
+    ("a Jupyter notebook", (".ipynb",), b"", "convert it first, with jupyter nbconvert --to markdown"),
+    ("an SGML file", (".sgm", ".sgml"), rb"<!DOCTYPE (?!html)\w+ SYSTEM", "extract the texts of its elements to JSON lines first"),
+    ("an XML file", (".xml", ".tmx", ".xlf", ".xliff"), rb"<\?xml\s(?!.*<html)", "extract the texts of its elements to JSON lines first, for example with xq"),
+    ("a YAML file", (".yaml", ".yml"), rb"%YAML ", "convert it to JSON lines, for example with yq"),
+)  # fmt: skip
 OFFICE_MEMBERS = (
     b"[Content_Types].xml",
     b"mimetype",
@@ -147,6 +169,16 @@ def recognize(head: bytes) -> Kind | None:
         return OFFICE if name.startswith(OFFICE_MEMBERS) else Kind("zip archive", "unpack it first")
     known = (kind for magic, kind in MAGICS.items() if head.startswith(magic))
     return ARCHIVE if head[257:265] in TAR_MAGICS else next(known, None)
+
+
+def refuse_container(path: str, suffix: str, start: bytes) -> None:
+    """Raise InputError if the lines of a text file are not documents, by its suffix or its first
+    line.
+    """
+    for name, suffixes, beginning, hint in CONTAINERS:
+        if suffix in suffixes or (beginning and re.match(beginning, start, re.MULTILINE)):
+            what = f"is {name}, whose lines are not documents"
+            raise InputError(what, where=path, hint=hint + ANY_LINES)
 
 
 def may_begin(head: bytes, magics: Iterable[bytes]) -> bool:

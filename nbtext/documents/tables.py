@@ -266,8 +266,9 @@ class LineFeed:
         decoded = decode_lines(data, self._encoding)
         texts = decoded.texts
         if self.keeps_lines and decoded.repaired:
-            lines = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
-            texts = [line.removeprefix(BOM) for line in lines]
+            texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
+        if BOM.encode() in data:
+            texts = [text.removeprefix(BOM) for text in texts]
         self.oddities |= {first_line + line: odd for line, odd in decoded.repaired.items()}
         separator = self.dialect.separator
         may_be_wide = count_byte(data, separator.encode()[0]) > MAX_COLUMNS
@@ -435,7 +436,8 @@ def _read_again(
         return [], last - (begins_row and not is_open), problem
     feed.tell(first, "text follows the quote that closes a column", QUOTE_HINT)
     lax = dialect.split_lax(lines[0])
-    return (lax, last, None) if len(lax) == width else (cells, end, None)
+    is_plain = len(cells) == width != len(lax) or not lax
+    return (cells, end, None) if is_plain else (lax, last, None)
 
 
 def _keep_rows(feed: LineFeed, cells: list[list[str]], spans: list[tuple[int, int]]) -> list[Row]:

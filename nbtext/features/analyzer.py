@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from types import FrameType
 from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch
@@ -290,6 +291,7 @@ def _stemmer(language: str) -> Any:
 
 MAX_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each
 MIN_SECONDS = 10.0  # CPU time for a batch of texts,
+LATER_SECONDS = 0.05  # until the time is looked at again, if other code runs
 SECONDS_PER_CHARACTER = 1e-6  # plus this for each character; usual patterns take a tenth of it
 
 
@@ -319,7 +321,9 @@ def _too_long(where: str) -> InputError:
 def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
     """Limit the time in which a token pattern is matched with these texts.
 
-    The time is limited in the main thread only, because only it receives signals.
+    The time is limited in the main thread only, because only it receives signals. It is the time of
+    that thread: the timer counts all threads, so it starts again with what is left. Nothing but the
+    matching of tokens is interrupted. The timer and the handler of the program are restored.
 
     Raises
     ------
@@ -331,27 +335,33 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
         raise _too_long("")
     import signal
     import threading
+    import time
 
     if threading.current_thread() is not threading.main_thread() or not hasattr(
         signal, "setitimer"
     ):
         yield
         return
-    previous = signal.signal(signal.SIGVTALRM, _stop)
-    signal.setitimer(
-        signal.ITIMER_VIRTUAL, MIN_SECONDS + SECONDS_PER_CHARACTER * sum(map(len, texts))
-    )
+    limit = MIN_SECONDS + SECONDS_PER_CHARACTER * sum(map(len, texts))
+    end = time.thread_time() + limit
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        left = end - time.thread_time()
+        is_matching = frame is not None and frame.f_code is Analyzer.tokens.__code__
+        if left > 0 or not is_matching:
+            signal.setitimer(signal.ITIMER_VIRTUAL, max(left, LATER_SECONDS))
+            return
+        what = "matching the token pattern with these texts takes too long"
+        hint = "simplify the pattern: avoid nested repetitions such as (a+)+"
+        raise InputError(what, where="--token-pattern", hint=hint)
+
+    handler = signal.signal(signal.SIGVTALRM, stop)
+    timer = signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, previous)
-
-
-def _stop(*_: Any) -> None:
-    what = "matching the token pattern with these texts takes too long"
-    hint = "simplify the pattern: avoid nested repetitions such as (a+)+"
-    raise InputError(what, where="--token-pattern", hint=hint)
+        signal.setitimer(signal.ITIMER_VIRTUAL, *timer)
+        signal.signal(signal.SIGVTALRM, handler)
 
 
 Span = tuple[int, int]  # start and end of a part of a text

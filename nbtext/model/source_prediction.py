@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, ReadCount
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
@@ -86,7 +86,10 @@ def map_batches(
     jobs: int,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Result]:
-    """Yield what a function returns for each batch of a source, in order; see `predict_source`."""
+    """Yield what a function returns for each batch of a source, in order; see `predict_source`.
+
+    raises  InputError: no document can be read
+    """
 
     def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
         batch = block.batch()
@@ -94,6 +97,7 @@ def map_batches(
             batch = label_numbered(batch, model.labels)
         return block, batch, function(batch)
 
+    read = ReadCount()
     check_fields(model.feature_settings.fields, source.field_names)
     blocks = _limit_blocks(source.blocks(), len(model.labels))
     if source.is_live or has_own_pattern(model.feature_settings):
@@ -106,8 +110,10 @@ def map_batches(
     ):
         if on_batch is not None:
             on_batch(block, batch)
+        read.add(batch)
         del batch  # its texts, before the next block is read
         yield result
+    read.check()
 
 
 def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:

@@ -283,6 +283,16 @@ WRONG = """
 1 serve -m nothing => nothing: does not exist; nbtext train SOURCE -o MODEL writes a model
 1 serve -m texts.tsv => texts.tsv: looks like text, not a model; give the file that nbtext train wrote
 2 serve -m - => '-' does not name a file; write MODEL or NAME=MODEL
+# no document can be read
+1 predict keyless.jsonl -m letters.joblib -q -o out => keyless.jsonl:1: none of 2 documents can be read; the first: no key `text`
+2 predict keyless.jsonl -m letters.joblib --exit-status ham => the model has no label ham
+1 predict keyless.jsonl -m letters.joblib --add-columns --column-prefix p_ -o out.jsonl => none of 2 documents can be read
+1 predict letter.pdf -m letters.joblib -o out => letter.pdf: is a PDF file, not text; extract its text first
+1 explain keyless.jsonl -m letters.joblib -o out => keyless.jsonl:1: none of 2 documents can be read; the first: no key
+1 prevalence keyless.jsonl -m letters.joblib => keyless.jsonl:1: none of 2 documents can be read; the first: no key
+1 review keyless.jsonl => keyless.jsonl:1: none of 2 documents can be read; the first: no key `text`, found body, label; name
+1 review two.csv --against keyless.jsonl => keyless.jsonl:1: none of 2 documents can be read; the first: no key
+1 train keyless.jsonl -o m => keyless.jsonl:1: no key `text`, found body, label; name the column or key
 2 serve -m letters.joblib -m letters.joblib => -m: two models have the same name
 2 serve -m letters.joblib --host 0.0.0.0 =>
     --host: 0.0.0.0 is not a loopback address, so requests need a token; give --token-file
@@ -308,6 +318,7 @@ def folder(
     for name, text in {
         "no-such-column.csv": "subject,topic\nhello,greeting\n",
         "broken.jsonl": '{"text": "a word", "label": "x"}\n' * 16 + '{"text": "oops\n',
+        "keyless.jsonl": '{"body": "a", "label": "x"}\n{"body": "b", "label": "y"}\n',
         "text.joblib": "no model at all\n",
         "zip.joblib": "PK\3\4 and more",
         "empty.joblib": "",

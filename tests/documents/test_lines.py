@@ -233,3 +233,40 @@ def test_naughty_strings_are_all_there(corpora: Any, read: Any) -> None:
     path = corpora("blns") / "blns.txt"
     lines = path.read_bytes().decode().removesuffix("\n").split("\n")
     assert [texts[0] for _, texts, _ in read(path)] == [line.removesuffix("\r") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "first", "says"),
+    [
+        (
+            "ris",
+            "TY  - JOUR",
+            "a RIS file of references, whose lines are not documents; convert it",
+        ),
+        ("enw", "%0 Journal Article", "an EndNote file of references, .* with Zotero"),
+        ("nbib", "PMID- 12345678", "a PubMed file of references"),
+        ("ciw", "FN Clarivate Analytics Web of Science", "a Web of Science file of references"),
+        ("bib", "@article{ada1843,", "a BibTeX file of references"),
+        ("warc", "WARC/1.0", "a WARC file of web pages, .* warcio"),
+        ("wet", "WARC/1.1\r", "a WARC file of web pages"),
+        ("arff", "@RELATION iris", "an ARFF file, .* Weka; --input-format lines reads each"),
+        ("conllu", "# sent_id = 1", "a CoNLL-U file"),
+        ("vtt", "WEBVTT", "a subtitle file"),
+        ("xml", '<?xml version="1.0"?>', "an XML file"),
+        ("sgm", '<!DOCTYPE lewis SYSTEM "lewis.dtd">', "an SGML file"),
+        ("yaml", "%YAML 1.2", "a YAML file"),
+    ],
+)
+def test_lines_that_are_not_documents(
+    read: Any, tmp_path: Path, suffix: str, first: str, says: str
+) -> None:
+    """A container is named by its suffix, or by its first line in a file of another name."""
+    for name, text in ((f"x.{suffix}", "some text"), ("x", f"\n{first}"), ("x.txt", first)):
+        (tmp_path / name).write_text(f"{text}\nmore\n")
+        with pytest.raises(InputError, match=f"/{name}: is {says}"):
+            read(tmp_path / name)
+        assert len(read(tmp_path / name, input_format="lines")) >= 2
+        # a model of files reads it whole
+        assert len(read(tmp_path / name, input_unit="file")) == 1
+    (tmp_path / "x").write_text(f"{first[1:]}\n{first}\n")
+    assert len(read(tmp_path / "x")) == 2

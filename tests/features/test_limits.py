@@ -127,6 +127,36 @@ def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.Monkey
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
+@pytest.mark.usefixtures("hang_guard")
+def test_only_the_time_of_matching_in_this_thread_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timer also counts other threads, and fires wherever this one is; that of the program
+    stays.
+    """
+    is_done = threading.Event()
+
+    def use_time() -> None:
+        while not is_done.wait(0.001):  # as the timer does when other threads work
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGVTALRM)
+
+    handler = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 1000)
+    worker = threading.Thread(target=use_time)
+    worker.start()
+    try:
+        counting = counter(FeatureSettings(token_pattern=r"\w+"))
+        assert counting.rows([["a b " * 100_000]]).n_tokens.tolist() == [200_000]
+        monkeypatch.setattr(analyzer, "MIN_SECONDS", 0.01)
+        with analyzer.regex_timeout([["a"]]):
+            assert len([n for n in range(2_000_000) if n % 2]) == 1_000_000
+        assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 900
+        assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_IGN
+    finally:
+        is_done.set()
+        worker.join()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, handler)
+
+
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matcher's memory grows with the text; the default tokens have no such limit."""
     monkeypatch.setattr(analyzer, "MAX_CHARACTERS", 100)

@@ -20,7 +20,8 @@ from nbtext.applications.review.text_kind import describe_non_text
 from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import QUANTILE, Quantiles, typicality
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, ReadCount
+from nbtext.errors import InputError
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
@@ -94,6 +95,8 @@ class ReviewReader:
         self._jobs = jobs
         self._documents: dict[int, ReviewedDocument] = {}  # by their numbers
         self._parts: list[CorpusCounts] = []
+        # of the documents of one source that cannot be read, by their numbers
+        self._problems: dict[int, InputError] = {}
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
         """Count the documents of a source: first of the one that is reviewed, then of the one that
@@ -103,11 +106,16 @@ class ReviewReader:
             self.features = source_features(source, self.features)
         task = CountingTask(self.features, None, is_labeled=False)
         first = len(self._parts) * MAX_BLOCKS
+        n_before = len(self._documents)
+        self._problems = {}
         blocks = (
             block.map(partial(self._describe, number))
             for number, block in enumerate(source.blocks(), first)
         )
         self._parts.append(count_blocks(blocks, task, self._jobs, on_batch))
+        n_documents = len(self._documents) - n_before
+        first_problem = self._problems.get(min(self._problems, default=0))
+        ReadCount(n_documents, len(self._problems), first_problem).check()
 
     def _describe(self, block: int, batch: Batch) -> Batch:
         """Describe the documents of a block; return them without labels, in groups of one. One that
@@ -123,6 +131,7 @@ class ReviewReader:
             if row in batch.problems:
                 labels = None
                 problem = batch.problems[row].what
+                self._problems[number] = batch.problems[row]
             elif batch.matrix is None:
                 problem = describe_non_text("\n".join(texts[row] for texts in batch.columns))
             self._documents[number] = ReviewedDocument(

@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from nbtext.applications.serve.guard import USAGE, Usage, dumps, in_http_terms
 from nbtext.applications.serve.models import ExplanationSettings, ModelSlot
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, ReadCount
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.jsonl import has_more_values, parse_jsonl, parse_object
@@ -186,6 +186,9 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Document
         in_http_terms(problem)
     if form == OBJECT and batch.problems:
         raise InputError(batch.problems[0].what, hint=batch.problems[0].hint)
+    counted = ReadCount()
+    counted.add(batch)
+    counted.check()
     return Documents(batch, form)
 
 
