@@ -129,7 +129,8 @@ WITHOUT ?= $(notdir $(patsubst %/__init__.py,%,$(wildcard nbtext/applications/*/
 core: $(VENV)/.dev
 	rm -rf build/core && mkdir -p build/core && cp -r nbtext tests corpora pyproject.toml build/core
 	cd build/core && rm -rf $(WITHOUT:%=nbtext/applications/%) && cd tests && rm -rf applications docs release torture test_applications.py test_house.py
-	cd build/core && PYTHONPATH=$(CURDIR)/build/core NBTEXT_DELETED="$(WITHOUT) $(if $(filter unlabeled,$(WITHOUT)),--em) $(if $(filter keywords,$(WITHOUT)),--keywords)" \
+	cd build/core && PYTHONPATH=$(CURDIR)/build/core NBTEXT_DELETED="$(WITHOUT) $(if $(filter unlabeled,$(WITHOUT)),--em) $(if $(filter keywords,$(WITHOUT)),--keywords) \
+	  $(if $(filter vectors,$(WITHOUT)),--vectors) $(if $(filter keywords unlabeled vectors,$(WITHOUT)),--unlabeled)" \
 	  $(abspath $(BIN))/python -m pytest -q --sample
 
 corpora: $(VENV)/.nbtext

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import DELETED
 
 from nbtext.report.first_look import FirstLook, format_first_look
 
@@ -49,7 +50,9 @@ def test_empty_rare_and_repeated_texts_are_counted(nbtext: Any, tmp_path: Path) 
     out = str(tmp_path / "m")
     empty = "4 of 96 documents hold no token"
     single = "2 labels with only one document: c, d"
-    repeated = "33% of the documents repeat the words of another one; nbtext review lists them, and near duplicates"
+    repeated = "33% of the documents repeat the words of another one"
+    if "review" not in DELETED:
+        repeated += "; nbtext review lists them, and near duplicates"
     for command in (
         ("train", data, *TRAINED, "-o", out),
         ("evaluate", data, "--folds", "3", *TRAINED),
@@ -161,6 +164,10 @@ def nearly_again(words: list[str], chance: random.Random) -> list[str]:
     return changed
 
 
+NEEDS_REVIEW = pytest.mark.skipif("review" in DELETED, reason="it finds near duplicates")
+
+
+@NEEDS_REVIEW
 @pytest.mark.parametrize("model", [TRAINED, ("--model", "svm"), ("--model", "combined")])
 def test_texts_that_are_nearly_equal(nbtext: Any, tmp_path: Path, model: tuple[str, str]) -> None:
     """Where each text is there again but one word, `train` and `evaluate --folds` say so, and what
@@ -186,6 +193,7 @@ def test_texts_that_are_nearly_equal(nbtext: Any, tmp_path: Path, model: tuple[s
         assert "too high for new texts; nbtext review lists them" in line
 
 
+@NEEDS_REVIEW
 def test_most_texts_that_are_nearly_equal_are_not_retained(nbtext: Any, tmp_path: Path) -> None:
     """Of 9,000 texts, 5,120 are compared, so that few pairs are; a share of all texts is told."""
     chance = random.Random(1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pytest
+from command_line import DELETED
 from made_files import write_rows
 from test_conflicts import commands, option_of
 
@@ -215,7 +216,8 @@ def modes() -> Iterator[Any]:
     for line in MODES.strip().splitlines():
         name, _, typed = line.partition(": ")
         for mode in typed.split(" | ") if name in known else ():
-            yield pytest.param(known[name], mode.split(), id=f"{name} {mode}")
+            if not DELETED.intersection(mode.split()):
+                yield pytest.param(known[name], mode.split(), id=f"{name} {mode}")
 
 
 def tried_options(command: Command, typed: list[str]) -> Iterator[tuple[Option, list[list[str]]]]:

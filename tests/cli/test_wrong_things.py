@@ -221,7 +221,7 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 # documents that are held out, in groups, or in an order
 1 train t.csv --exclude-ids all.txt -o m =>
-    SOURCE has no documents to train on; skipped 5: listed in --exclude-ids
+    SOURCE has no documents to train on; skipped 4: listed in --exclude-ids
 1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
 1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
 1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`
