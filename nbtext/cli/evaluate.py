@@ -98,6 +98,13 @@ class Evaluate:
         parse=parse_thresholds,
         metavar="METRIC=N,…",
     )
+    by: str | None = setting(
+        None,
+        "Evaluate the documents of each group, too. NAME is the column, JSON key or mail header of the group, such as "
+        "the source. With the AUROC of each label within groups, and a warning if the group alone predicts the label "
+        "almost as well as the model.",
+        metavar="NAME",
+    )
     target_accuracy: float | None = setting(
         None,
         "Find the least probability from which this share of the labels is right, also on new documents with 0.95 "
@@ -168,6 +175,7 @@ def evaluate(given: Evaluate) -> None:
     """
     from nbtext.evaluation.diagnosis import LOGS
     from nbtext.evaluation.evaluator import EVALUATORS
+    from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.overlap import add_overlaps
     from nbtext.features.document_counts import count_repeated
     from nbtext.report.evaluation import evaluation_result
@@ -196,6 +204,13 @@ def evaluate(given: Evaluate) -> None:
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
     input_settings = given.folds.add_split(given.input)
+    by_group = None
+    if given.by is not None:
+        if given.folds.split_field not in (None, given.by):
+            because = f"{given.folds.split_option} names another field of groups"
+            raise refuse("by", because)
+        input_settings = replace(input_settings, split_field=given.by, split_option="--by")
+        by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
         input_settings = _read_fields(input_settings, given)
     with running.open_documents(
@@ -215,6 +230,8 @@ def evaluate(given: Evaluate) -> None:
                 log.record(batch, outcomes)
             if held_out is not None:
                 held_out.record(batch)
+            if by_group is not None:
+                by_group.record(batch)
     has_probabilities, note = (True, "") if file is None else file.assess_probabilities()
     if decisions.min_probability is not None and not has_probabilities:
         raise refuse("min_probability", "not every prediction has a probability")
@@ -229,6 +246,8 @@ def evaluate(given: Evaluate) -> None:
     running.say(*notes, quiet=quiet)
     if corpus is not None and given.folds.split_field is None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
+    if by_group is not None:
+        evaluation = by_group.add_to(evaluation, evaluator)
     if model is not None:
         evaluation = with_decisions(evaluation, model.fitted)
     if given.target_accuracy is not None:
@@ -285,6 +304,9 @@ def evaluate(given: Evaluate) -> None:
         n = evaluation.documents
         look = FirstLook(n, labels, empty, is_exclusive=is_exclusive, is_training=False)
     running.say(*format_first_look(look, accuracy), quiet=quiet)
+    if evaluation.groups is not None:
+        leak = describe_leak(evaluation.groups, evaluation.metrics)
+        running.say(*([] if leak is None else [leak]), quiet=quiet)
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
         known = first[0].predictions.classes
@@ -380,7 +402,7 @@ def _predict(
             model_settings=given.trained,
             decisions=decisions,
             jobs=jobs,
-            has_ids=given.held_out is not None,
+            has_ids=given.held_out is not None or given.by is not None,
             on_batch=on_batch,
         )
         return validated.predictions, validated.corpus

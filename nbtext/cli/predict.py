@@ -334,7 +334,7 @@ def _check_format(output_format: str, given: Predict) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
     refused = {
         HEADER: (("coverage", "top_k", "score", "summary"), "holds one label"),
-        FASTTEXT: (("coverage", "score", "summary"), "holds labels only"),
+        FASTTEXT: (("coverage", "score", "summary"), "has no prediction sets, and no columns"),
     }
     decisions = given.decisions
     asked = {

@@ -237,7 +237,9 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
             if marks is not None:
                 own = marks[rows].tolist()
                 found = found._replace(
-                    predictions=replace(part, ids=places.ids_of(own)), places=own
+                    predictions=replace(part, ids=places.ids_of(own)),
+                    places=own,
+                    groups=groups[rows].tolist(),
                 )
             yield found
 
@@ -300,7 +302,11 @@ def cross_validate_search(
                 rows = rows[len(batch) :]
                 predictions = predictor.predict_batch(batch, decisions)
                 yield PredictedBatch(
-                    predictions, batch.texts, folds=np.full(len(batch), fold), places=here
+                    predictions,
+                    batch.texts,
+                    folds=np.full(len(batch), fold),
+                    places=here,
+                    groups=batch.groups,
                 )
 
     return CrossValidation(corpus, predict())

@@ -153,6 +153,44 @@ class TargetAccuracy:
 
 
 @frozen
+class GroupScore:
+    """The metrics of the documents of a group, by name."""
+
+    group: str
+    documents: int
+    metrics: Mapping[str, float]
+
+
+@frozen
+class LabelAuroc:
+    """The area under the ROC curve of a label, among all documents, and of pairs of documents of
+    one group only; None without a pair.
+    """
+
+    label: str
+    auroc: float | None
+    auroc_within_groups: float | None
+
+
+@frozen
+class Groups:
+    """An evaluation by the groups of a field.
+
+    per_group   the largest first
+    per_label   empty if there are too many labels
+    accuracy    of the most frequent label of the other documents of the group; None: a document can
+                have several labels
+    is_leaking  whether that is almost as good as the model
+    """
+
+    field: str
+    per_group: tuple[GroupScore, ...]
+    per_label: tuple[LabelAuroc, ...]
+    accuracy: float | None
+    is_leaking: bool
+
+
+@frozen
 class Evaluation:
     """The metrics of predictions for labeled documents.
 
@@ -178,6 +216,7 @@ class Evaluation:
                        in its fold; None: there are none, or a field says which documents are in
                        one fold.
     target_accuracy    The minimum probability for an accuracy that was asked for; None: none was.
+    groups             The figures by a field of the documents; None: none was named.
     """
 
     documents: int
@@ -194,14 +233,20 @@ class Evaluation:
     duplicates: int | None = None
     target_accuracy: TargetAccuracy | None = None
     trained_on: int | None = None
+    groups: Groups | None = None
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation of predictions that are labels alone: without what is computed from
     probabilities.
     """
-    names = [name for name in evaluation.metrics if not ALL_METRICS[name].of_probability]
-    metrics = {name: evaluation.metrics[name] for name in names}
+    metrics = _without_probabilities(evaluation.metrics)
+    if (groups := evaluation.groups) is not None:
+        scores = (
+            replace(each, metrics=_without_probabilities(each.metrics)) for each in groups.per_group
+        )
+        groups = replace(groups, per_group=tuple(scores), per_label=())
+        evaluation = replace(evaluation, groups=groups)
     return replace(evaluation, metrics=metrics, reliability=None, unknown_label=None)
 
 
@@ -233,6 +278,11 @@ def with_decisions(evaluation: Evaluation, model: FittedModel) -> Evaluation:
         for check, own in pairs
     )
     return replace(evaluation, targets=targets)
+
+
+def _without_probabilities(metrics: Mapping[str, float]) -> dict[str, float]:
+    names = [name for name in metrics if not ALL_METRICS[name].of_probability]
+    return {name: metrics[name] for name in names}
 
 
 class Evaluator:

@@ -104,6 +104,7 @@ class PredictedBatch(NamedTuple):
     folds    Shape (n_documents,): the numbers of the folds that hold the documents, from 1 on.
     places   Sort the documents of all batches in the order of the source.
     overlap  How many of the documents the model was trained on.
+    groups   The group of each document, if a field of groups was read.
     """
 
     predictions: Predictions
@@ -111,6 +112,7 @@ class PredictedBatch(NamedTuple):
     folds: Integers | None = None
     places: Sequence[str | int] | None = None
     overlap: Overlap = Overlap()
+    groups: Sequence[str] | None = None
 
 
 class LabelNumbers:

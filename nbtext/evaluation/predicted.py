@@ -71,7 +71,7 @@ def predict_by_model(
         EVALUATORS[model.task.name].check(batch)
         predictions = predictor.predict_batch(batch, decisions)
         overlap = counter.count(batch) if counter is not None else Overlap()
-        return PredictedBatch(predictions, batch.texts, overlap=overlap)
+        return PredictedBatch(predictions, batch.texts, overlap=overlap, groups=batch.groups)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
@@ -109,7 +109,8 @@ def predict_from_file(
         if not evaluator.task.is_exclusive:
             decisions.check(found.classes, False)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
-        yield PredictedBatch(abstain_below(found, decisions.min_probability), batch.texts or None)
+        answered = abstain_below(found, decisions.min_probability)
+        yield PredictedBatch(answered, batch.texts or None, groups=batch.groups)
     file.finish()
     if decisions.cost is not None:
         decisions.cost.check(known)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.evaluator import Evaluation, TargetAccuracy, ThresholdScore
+from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row
 from nbtext.report.result import Result
@@ -30,7 +30,9 @@ def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
     """Return an evaluation as a result, with a row for each metric, and for each figure of each
     label.
     """
-    return Result([evaluation], COLUMNS, _rows, _document, _layout)
+    if evaluation.groups is None:
+        return Result([evaluation], COLUMNS, _rows, _document, _layout)
+    return Result([evaluation], (*COLUMNS, "group"), _rows_by_group, _document, _layout)
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:
@@ -54,6 +56,49 @@ def _rows(evaluation: Evaluation) -> Iterator[Row]:
         for name, value in asdict(score).items():
             if name != "label" and value is not None:
                 yield name, value, score.label
+
+
+def _rows_by_group(evaluation: Evaluation) -> Iterator[Row]:
+    """Yield the rows of all documents, then those of each group, which name it."""
+    for row in _rows(evaluation):
+        yield *row, ""
+    groups = evaluation.groups
+    assert groups is not None  # which this is for
+    if groups.accuracy is not None:
+        yield "group_accuracy", groups.accuracy, "", ""
+    for label in groups.per_label:
+        yield "auroc", label.auroc, label.label, ""
+        yield "auroc_within_groups", label.auroc_within_groups, label.label, ""
+    for score in groups.per_group:
+        for name, value in {"documents": score.documents, **score.metrics}.items():
+            yield name, value, "", score.group
+
+
+def _group_tables(groups: Groups) -> Iterator[Table]:
+    """Yield the table of groups, and that of labels."""
+    names = [name for name in groups.per_group[0].metrics if ALL_METRICS[name].is_compared]
+    titles = [ALL_METRICS[name].title for name in names]
+    rows = (
+        (
+            printable(score.group),
+            f"{score.documents:,}",
+            *(f"{score.metrics[name]:.4f}" if name in score.metrics else "–" for name in names),
+        )
+        for score in groups.per_group
+    )
+    yield new_table(printable(groups.field), "documents", *titles, rows=rows)
+    if groups.per_label:
+        labels = (
+            (
+                printable(each.label),
+                *(
+                    "–" if value is None else f"{value:.4f}"
+                    for value in (each.auroc, each.auroc_within_groups)
+                ),
+            )
+            for each in groups.per_label
+        )
+        yield new_table("label", "AUROC", "within groups", rows=labels)
 
 
 def format_unknown(n_documents: int) -> str:
@@ -114,6 +159,8 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             row.append(f"{score.threshold:.3f}")
         table.add_row(printable(score.label), *row)
     yield table
+    if evaluation.groups is not None:
+        yield from _group_tables(evaluation.groups)
     if evaluation.label_pairs:
         pairs = (
             (printable(pair.label), pair.kind, printable(pair.other or "–"), f"{pair.documents:,}")

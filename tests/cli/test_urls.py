@@ -61,7 +61,7 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
     ):
         assert nbtext(f"{command} {server}/here") == nbtext(f"{command} here")
     nbtext(f"update {server}/here test.jsonl").refused(
-        1, "cannot replace it; name the new file with -o"
+        2, "cannot replace it; name the new file with -o"
     )
     nbtext(f"update {server}/here test.jsonl -o grown").ok()
 

@@ -1,0 +1,138 @@
+"""The figures of an evaluation by a group of the documents, such as their source, and what the
+group alone tells about the label.
+
+If the documents of each source have mostly one label, a model may tell sources apart in the place
+of labels. Then it ranks the documents of one source no better than chance, and the most frequent
+label of the source is right about as often as the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nbtext.arrays import Array, Floats, Integers, Mask
+from nbtext.evaluation.evaluator import Evaluation, Evaluator, Groups, GroupScore, LabelAuroc
+from nbtext.evaluation.metrics import compute_metrics
+from nbtext.evaluation.outcomes import PredictedBatch, mark_true
+
+MAX_RANKED = 64  # labels with an AUROC; with more, there is none: each needs 9 bytes a document
+# The group alone predicts a label almost as well as the model if it has this share of the model's
+# gain over the most frequent label, and gains itself as much.
+SHARE_OF_GAIN = 0.75
+LEAST_GAIN = 0.05
+
+
+class GroupLog:
+    """Collects what figures by group need; the documents are those of an evaluator, in order."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self._groups: list[str] = []
+        self._probabilities: list[tuple[Sequence[str], Floats, Mask]] = []
+
+    def record(self, batch: PredictedBatch) -> None:
+        """Remember the groups of a batch, and the probabilities of its documents."""
+        self._groups += batch.groups or [""] * len(batch.predictions)
+        found = batch.predictions
+        if len(found.classes) <= MAX_RANKED:
+            self._probabilities.append((found.classes, found.probabilities, mark_true(found)))
+
+    def add_to(self, evaluation: Evaluation, evaluator: Evaluator) -> Evaluation:
+        """Return an evaluation with its figures by group."""
+        outcomes = evaluator.outcomes()
+        names, numbers = np.unique(np.array(self._groups, dtype=object), return_inverse=True)
+        totals = evaluator.totals_of(outcomes, len(evaluation.labels))
+        scores = []
+        for number, name in enumerate(names.tolist()):
+            rows = np.flatnonzero(numbers == number)
+            metrics = compute_metrics(totals(rows), evaluator.metrics)
+            scores.append(GroupScore(name, len(rows), metrics))
+        scores.sort(key=lambda score: -score.documents)
+        accuracy = None
+        is_leaking = False
+        if evaluator.task.is_exclusive:
+            accuracy = group_accuracy(outcomes.true, numbers)
+            largest = np.bincount(outcomes.true).max() / len(outcomes)
+            gain = accuracy - largest
+            of_model = evaluation.metrics["accuracy"] - largest
+            is_leaking = bool(gain >= max(LEAST_GAIN, SHARE_OF_GAIN * of_model))
+        found = Groups(self._field, tuple(scores), self._rank(numbers), accuracy, is_leaking)
+        return replace(evaluation, groups=found)
+
+    def _rank(self, groups: Integers) -> tuple[LabelAuroc, ...]:
+        """Return the AUROC of each label, among all documents and within groups."""
+        if sum(len(shares) for _, shares, _ in self._probabilities) < len(groups):
+            return ()  # some models have too many labels
+        labels = sorted({label for classes, _, _ in self._probabilities for label in classes})
+        found = []
+        for label in labels:
+            columns = [
+                (shares[:, classes.index(label)], is_true[:, classes.index(label)])
+                if label in classes
+                else (np.zeros(len(shares)), np.zeros(len(shares), dtype=np.bool_))
+                for classes, shares, is_true in self._probabilities
+            ]
+            scores, is_label = map(np.concatenate, zip(*columns, strict=True))
+            is_read = np.isfinite(scores)
+            given = scores[is_read], is_label[is_read]
+            whole = auroc(*given, np.zeros(int(is_read.sum()), dtype=np.int64))
+            found.append(LabelAuroc(label, whole, auroc(*given, groups[is_read])))
+        return tuple(found)
+
+
+def group_accuracy(true: Array, groups: Integers) -> float:
+    """Return how often the most frequent label of the other documents of its group is that of a
+    document; of a group of one, that of all documents.
+
+    true, groups  (n_documents,)
+    """
+    n_labels = int(true.max()) + 1
+    keys, counts = np.unique(groups.astype(np.int64) * n_labels + true, return_counts=True)
+    whole = np.bincount(true, minlength=n_labels)
+    right = 0
+    group_of = keys // n_labels
+    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
+        labels = keys[start:stop] % n_labels
+        own = counts[start:stop]
+        for k, n in zip(labels, own, strict=True):
+            others = own - (labels == k)
+            best = labels[others.argmax()] if others.any() else whole.argmax()
+            right += int(n) if best == k else 0
+    return right / len(true)
+
+
+def auroc(scores: Floats, is_label: Mask, groups: Integers) -> float | None:
+    """Return the share of pairs of a document with the label and one without it, both of one group,
+    in which the first has the higher score; equal scores count one half. None without a pair.
+
+    scores, is_label, groups  (n_documents,)
+    """
+    order = np.lexsort((scores, groups))
+    scores = scores[order]
+    groups = groups[order]
+    has = is_label[order].astype(np.int64)
+    is_first = np.ones(len(scores), dtype=np.bool_)
+    is_first[1:] = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
+    ties = np.cumsum(is_first) - 1
+    n_with = np.bincount(ties, has)
+    n_without = np.bincount(ties, 1 - has)
+    of_group = groups[is_first]
+    below = np.cumsum(n_without) - n_without
+    starts = np.flatnonzero(np.diff(of_group, prepend=-1))
+    below -= np.repeat(below[starts], np.diff([*starts, len(of_group)]))
+    won = float((n_with * (below + n_without / 2)).sum())
+    pairs = float((np.add.reduceat(n_with, starts) * np.add.reduceat(n_without, starts)).sum())
+    return won / pairs if pairs else None
+
+
+def describe_leak(groups: Groups, metrics: Mapping[str, Any]) -> str | None:
+    """Say that the group alone predicts the label almost as well as the model; None if not."""
+    if not groups.is_leaking or groups.accuracy is None:
+        return None
+    what = f"the most frequent label of each {groups.field} is right in {groups.accuracy:.4f} of the documents"
+    return f"{what}, the model in {metrics['accuracy']:.4f}: it may tell {groups.field} apart, and not labels; see the AUROC within groups"

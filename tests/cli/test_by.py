@@ -1,0 +1,132 @@
+"""`nbtext evaluate --by FIELD`: the figures of each group, and what the group alone tells."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.evaluation.groups import auroc, group_accuracy
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Reviews of three shops; a shop has mostly one label, and words of its own, and words of the
+    label are rare.
+    """
+    random = np.random.default_rng(1)
+    for name in ("train", "test"):
+        lines = []
+        for _ in range(400):
+            shop = str(random.choice(list("ABC")))
+            is_good = random.random() < (0.06 if shop == "B" else 0.94)
+            words = [f"{shop}{n}" for n in random.integers(0, 9, 4)]
+            words += [f"w{n}" for n in random.integers(0, 40, 3)]
+            month = f"2024-0{random.integers(1, 3)}"
+            label = "good" if is_good else "bad"
+            lines.append({"text": " ".join(words), "label": label, "shop": shop, "month": month})
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            table = csv.DictWriter(file, list(lines[0]))
+            table.writeheader()
+            table.writerows(lines)
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    return tmp_path
+
+
+def evaluate(nbtext: Any, *options: str) -> Any:
+    return nbtext("evaluate", *options, "--to", "json").ok().json
+
+
+def test_the_figures_of_a_group_are_those_of_its_documents(nbtext: Any, folder: Path) -> None:
+    """Of a model, of a file of predictions, and by folds; from every format."""
+    nbtext("train train.csv -o m").ok()
+    nbtext("predict test.csv -m m -o p.jsonl").ok()
+    whole = evaluate(nbtext, "test.csv", "-m", "m", "--by", "shop")
+    plain = evaluate(nbtext, "test.csv", "-m", "m")
+    groups = whole.pop("groups")
+    assert whole == plain
+    assert groups["field"] == "shop"
+    rows = (folder / "test.csv").read_text().splitlines()
+    for group in groups["per_group"]:
+        shop = group["group"]
+        own = [row for row in rows if f",{shop}," in row]
+        (folder / "own.csv").write_text("\n".join([rows[0], *own]))
+        alone = evaluate(nbtext, "own.csv", "-m", "m")
+        assert group["documents"] == len(own) == alone["documents"]
+        for name, value in group["metrics"].items():
+            assert value == pytest.approx(alone[name])
+    for options in (("test.jsonl", "-m", "m"), ("test.csv", "--predictions", "p.jsonl")):
+        same = evaluate(nbtext, *options, "--by", "shop")["groups"]
+        assert same["per_group"][0]["metrics"]["accuracy"] == pytest.approx(
+            groups["per_group"][0]["metrics"]["accuracy"]
+        )
+    labels = ["test.csv", "--label-field", "label", "--predicted-field", "label", "--by", "shop"]
+    found = evaluate(nbtext, *labels)["groups"]
+    assert found["per_label"] == []
+    assert "log_loss" not in found["per_group"][0]["metrics"]
+    for options in ((), ("--model", "best")):
+        folds = evaluate(nbtext, "test.csv", "--folds", "3", "--by", "shop", *options)
+        weighted = [
+            each["documents"] * each["metrics"]["accuracy"] for each in folds["groups"]["per_group"]
+        ]
+        assert sum(weighted) / 400 == pytest.approx(folds["accuracy"])
+    tsv = nbtext("evaluate test.csv -m m --by shop --to tsv -q").out
+    table = nbtext("evaluate test.csv -m m --by shop --to table -q").out
+    for group in groups["per_group"]:
+        accuracy = group["metrics"]["accuracy"]
+        assert f"\naccuracy\t{accuracy:.6f}\t\t{group['group']}\n" in tsv
+        assert f" {group['group']}  " in table and f"{accuracy:.4f}" in table
+    header = nbtext("evaluate test.csv -m m --by shop --to csv -q").out.splitlines()[0]
+    assert header == "metric,value,label,group"
+
+
+def test_a_model_that_tells_sources_apart(nbtext: Any, folder: Path) -> None:
+    """One line says it where the group predicts the label as well, and the AUROC within groups
+    shows it; not for another field.
+    """
+    nbtext("train train.csv -o m").ok()
+    ran = nbtext("evaluate test.csv -m m --by shop --to json")
+    found = ran.json["groups"]
+    assert found["is_leaking"] is True
+    assert "the most frequent label of each shop is right in 0.9" in ran.err
+    for each in found["per_label"]:
+        assert each["auroc"] > 0.85
+        assert 0.3 < each["auroc_within_groups"] < 0.7
+    other = nbtext("evaluate test.csv -m m --by month --to json")
+    assert other.json["groups"]["is_leaking"] is False
+    assert "the most frequent label of each" not in other.err
+    assert other.json["groups"]["per_label"][0]["auroc_within_groups"] > 0.85
+    nbtext("evaluate test.csv -m m --by none").refused(1, "no column `none`", "--by")
+    nbtext("evaluate test.csv --folds 3 --group-field shop --by month").refused(
+        2, "--by: does not apply: --group-field names another field"
+    )
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 2)), min_size=1, max_size=30
+    )
+)
+def test_figures_by_definition(rows: list[tuple[int, bool, int]]) -> None:
+    """The AUROC is a share of pairs; the accuracy of groups is that of the other documents."""
+    scores, is_label, groups = (np.array(column) for column in zip(*rows, strict=True))
+    pairs = [
+        (one, other)
+        for one, has, group in rows
+        for other, has_other, other_group in rows
+        if has and not has_other and group == other_group
+    ]
+    won = [(one > other) + (one == other) / 2 for one, other in pairs]
+    expected = sum(won) / len(won) if won else None
+    assert auroc(scores.astype(float), is_label, groups) == pytest.approx(expected)
+    labels = scores
+    right = 0
+    for n, (label, group) in enumerate(zip(labels, groups, strict=True)):
+        others = [labels[m] for m in range(len(rows)) if m != n and groups[m] == group]
+        counts = np.bincount(others or labels, minlength=4)
+        right += int(counts.argmax() == label)
+    assert group_accuracy(labels, groups) == pytest.approx(right / len(rows))
