@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictions import Predictions
 
+ROW_FORMATS = ("jsonl", "json", "csv", "tsv")  # of --add-columns
+COLUMN_FORMATS = ("parquet", "arrow")  # only of --add-columns
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
 
 
@@ -80,9 +82,9 @@ class Predict:
     sources: tuple[str, ...] = options.sources()
     model: str = options.model_file()
     result: options.ResultSettings = options.result(
-        PREDICTION_FORMATS,
+        (*PREDICTION_FORMATS, *COLUMN_FORMATS),
         notes="`header` is a line X-Nbtext-Label for the header of each mail, for procmail and "
-        "sieve; `fasttext` is a line __label__NAME.",
+        "sieve; `fasttext` is a line __label__NAME. With --add-columns: jsonl, json, csv, tsv, parquet or arrow.",
     )
     exit_status: str | None = setting(
         None,
@@ -126,7 +128,6 @@ class Predict:
     "Memory does not grow with the number of documents.",
     rules=[
         Excludes("exit_status", "cluster"),
-        Excludes("to", "add_columns", because="the rows keep the format of SOURCE"),
         *(Excludes("cluster", name) for name in ("add_columns", "score", "keep", "summary")),
         *(
             Excludes("summary", name, "it replaces the predictions")
@@ -152,12 +153,18 @@ def predict(given: Predict) -> int:
     chosen = ""  # the format of SOURCE
     if is_adding:
         check_output(output)
+        if given.result.to in set(PREDICTION_FORMATS) - set(ROW_FORMATS):
+            what = f"rows of SOURCE cannot be written as {given.result.to}"
+            hint = f"choose from {', '.join((*ROW_FORMATS, *COLUMN_FORMATS))}"
+            raise SettingsError(what, where="to", hint=hint)
         read = replace(given.input, keeps_rows=True)
     else:
         may_be_folder = given.cluster.cluster is not None
         chosen = running.result_format(
             given.result, PREDICTION_FORMATS, may_be_folder=may_be_folder
         )
+        if chosen in COLUMN_FORMATS:
+            raise SettingsError(f"{chosen} is for rows", where="to", hint="add --add-columns")
         _check_format(chosen, given)
         read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
         if may_be_folder:
@@ -213,7 +220,7 @@ def _write(
             running.is_watched(given.result.output),
             columns.table,
         )
-        write_columns(predictions, target, columns, given.decisions, is_written)
+        write_columns(predictions, target, columns, given.decisions, is_written, given.result.to)
         return
     from nbtext.report.predictions import predictions_result, summary_result
 

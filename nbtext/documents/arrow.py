@@ -8,7 +8,7 @@ written again with columns added or labels changed; types and metadata stay.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
+from nbtext.documents.decoding import Encoding
 from nbtext.documents.fields import find_fields, find_value
 from nbtext.documents.rows import (
     LINES_HINT,
@@ -299,6 +300,29 @@ class ArrowRows:
                 records = (dict(zip(columns, row, strict=True)) for row in rows)
                 columns[name] = [find_value(record, name) for record in records]
         return make_batch_of_rows(columns, self, self.options, self.table.schema.names)
+
+
+def table_of_rows(
+    records: Sequence[dict[str, Any]], names: Sequence[str], schema: Any, path: str
+) -> ArrowRows:
+    """Return rows of another format as those of an Arrow table.
+
+    schema  that of earlier rows, which these should have, too; None: it follows from the values
+    raises  InputError: the values of a column are of several types
+    """
+    import pyarrow as pa
+
+    arrays = []
+    for name in names:
+        kind = None if schema is None else schema.field(name).type
+        try:
+            arrays.append(pa.array([record.get(name) for record in records], kind))
+        except (pa.ArrowException, TypeError, OverflowError):
+            what = f"the values of `{name}` are of several types, which one column cannot hold"
+            raise InputError(what, where=path, hint=LINES_HINT) from None
+    table = pa.RecordBatch.from_arrays(arrays, names=list(names))
+    options = ReadOptions(Encoding("utf-8"), InputSettings(), None)
+    return ArrowRows("arrow", path, table, 1, list(names), options)
 
 
 def _values_of(array: Any) -> list[Any]:

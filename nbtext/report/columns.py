@@ -10,11 +10,18 @@ import numpy as np
 
 from nbtext.arrays import Mask
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.formats import FORMATS, TEXT_SUFFIX, check_suffix
+from nbtext.documents.formats import (
+    FORMATS,
+    TEXT_SUFFIX,
+    Format,
+    check_suffix,
+    content_suffix,
+)
 from nbtext.documents.rows import ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
+from nbtext.report.conversion import CONVERSIONS, convert_rows
 from nbtext.report.predictions import (
     FORMS,
     check_names,
@@ -44,10 +51,12 @@ def write_columns(
     settings: ColumnSettings,
     decisions: DecisionSettings,
     is_written: Callable[[Predictions], Mask] | None = None,
+    to: str | None = None,
 ) -> None:
     """Write the rows of a source with columns added, each batch as soon as it arrives.
 
     is_written  returns which rows of a batch are written; None: all
+    to          the format; None: that of the suffix of the output, or of the source
 
     Raises
     ------
@@ -64,6 +73,11 @@ def write_columns(
         with target.open():
             return
     found = FORMATS[first.rows.format]
+    to = to or _format_of_suffix(target.path, found, first.rows.path)
+    if to != found.name:
+        check_suffix(target.path, FORMATS[to].suffixes, f"the rows are written as {to}")
+        convert_rows(_check_formats(chain((first,), added), first), to, target)
+        return
     own = (*found.suffixes, TEXT_SUFFIX) if found.is_text else found.suffixes
     check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")
     plain, compression = suffix_compression(target.path)
@@ -76,6 +90,18 @@ def write_columns(
         )
     write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load("writer")
     write(_check_formats(chain((first,), added), first), target, InputSettings())
+
+
+def _format_of_suffix(path: str, own: Format, source: str) -> str:
+    """Return the format that the suffix of an output names; that of the source if it names none.
+
+    A file `.json` holds lines if those of the source are in such a file, and else an array.
+    """
+    suffix = content_suffix(path)
+    is_clear = suffix not in FORMATS["json"].suffixes or suffix == content_suffix(source)
+    if suffix in own.suffixes and is_clear:
+        return own.name
+    return next((name for name in CONVERSIONS if suffix in FORMATS[name].suffixes), own.name)
 
 
 def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator[ChangedRows]:

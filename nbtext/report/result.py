@@ -152,16 +152,17 @@ def has_no_escapes(text: str, *, n_rows: int, n_tabs: int) -> bool:
 
 
 def format_rows(rows: Iterable[Row], output_format: str) -> str:
-    """Format rows as tsv, csv or markdown."""
+    """Format rows as tsv, csv, markdown, or `quoted tsv`, which has quotes instead of escapes."""
     texts: list[Any] = list(rows)
     if not set(map(type, chain.from_iterable(texts))) <= {str, JoinedLabels}:
         texts = [list(map(field_text, row)) for row in texts]
-    if output_format == "csv":
+    if output_format in ("csv", "quoted tsv"):
         import csv
 
+        delimiter = "," if output_format == "csv" else "\t"
         lines: list[str] = []
         # a writer whose line end is \n would not quote a field that holds \r (before Python 3.13)
-        csv.writer(SimpleNamespace(write=lines.append)).writerows(texts)
+        csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter).writerows(texts)
         return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
     if output_format == "markdown":
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)

@@ -66,7 +66,7 @@ class ColumnSettings(Settings):
 
     add_columns: bool = setting(
         False,
-        "Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
+        "Write the rows of SOURCE as they are, in its format or in that of --to, with predictions as further columns. SOURCE is "
         f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}.",
     )
     score: tuple[str, ...] = setting(

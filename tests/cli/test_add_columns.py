@@ -184,9 +184,9 @@ REFUSED = [
     (("t.csv", "--columns", ""), 2, "'' contains no name; separate several names with commas"),
     (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),
     (
-        ("t.csv", "-o", "out.jsonl"),
+        ("t.csv", "-o", "out.md"),
         2,
-        "-o: the rows are written as csv, the format of SOURCE; out.jsonl says .jsonl",
+        "-o: the rows are written as csv, the format of SOURCE; out.md says .md",
     ),
     (
         ("t.csv", "--columns", "label", "--column-prefix", "", "-o", "t.csv"),

@@ -132,8 +132,8 @@ REFUSED = [
     ),
     ((*LABEL, "-o", "x.db.gz"), "-o: x.db.gz: sqlite is not compressed as a whole; leave out .gz"),
     (
-        (*LABEL, "-o", "out.csv"),
-        "the rows are written as sqlite, the format of SOURCE; out.csv says .csv",
+        (*LABEL, "-o", "out.md"),
+        "the rows are written as sqlite, the format of SOURCE; out.md says .md",
     ),
     (
         ("predict", "tickets.db", "--query", "select body as text, 1 as Label from tickets", *ADD),

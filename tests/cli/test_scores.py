@@ -196,3 +196,66 @@ def test_what_has_no_meaning(
     ran = nbtext(f"predict t.csv -m {model} {options}")
     assert ran.status in (1, 2)
     assert part in ran.err
+
+
+@pytest.mark.parametrize("source", [".csv", ".jsonl", ".parquet", ".db"])
+@pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow"])
+def test_rows_in_another_format(
+    nbtext: Any, model: str, tmp_path: Path, source: str, form: str
+) -> None:
+    """All values and the columns that are added arrive, by --to or by the suffix; nbtext reads the
+    file again.
+    """
+    texts = ['the "bins",\tof\nmy street', "taxes", ""]
+    write_rows(tmp_path / f"s{source}", [{"text": text, "n": n} for n, text in enumerate(texts)])
+    query = ["--query", "select * from t"] if source == ".db" else []
+    ask = [f"s{source}", *f"-m {model} --add-columns --score trash=p".split(), *query]
+    nbtext("predict", *ask, "-o", f"o{form}").ok()
+    scores = [
+        each["scores"]["trash"]
+        for each in nbtext("predict", f"s{source}", "-m", model, "--to", "jsonl", *query).records
+    ]
+    suffix = ".feather" if form == ".arrow" else form
+    rows = read_back(nbtext, (tmp_path / f"o{form}").rename(tmp_path / f"again{suffix}"))
+    assert [row["text"] for row in rows] == texts
+    assert [int(row["n"]) for row in rows] == [0, 1, 2]
+    assert [number(row["p"]) for row in rows] == pytest.approx(scores, abs=1e-6)
+    assert list(rows[0]) == ["text", "n", "label", "probability", "p"]
+    again = nbtext("predict", f"again{suffix}", "-m", model, "--to", "jsonl").records
+    assert [each["scores"]["trash"] for each in again] == pytest.approx(scores)
+    if form not in (".parquet", ".arrow", source):
+        piped = nbtext("predict", *ask, "--to", form[1:]).out
+        assert piped == (tmp_path / f"again{suffix}").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "options", "part"),
+    [
+        ("text\nbins\n", "t.csv", "--to table", "--to: rows of SOURCE cannot be written as table"),
+        ("text\nbins\n", "t.csv", "--to jsonl -o x.csv", "the rows are written as jsonl; x.csv"),
+        ("text,label\nbins,a\n", "t.csv", "--to jsonl", "there is a column `label` already"),
+        ("text\nbins,more\n", "t.csv", "--to jsonl", "t.csv:2: "),
+        (
+            "spam\tbins and\nham\tlunch\n",
+            "t.tsv",
+            "--text-field 2 --to jsonl",
+            "its columns have no names",
+        ),
+        ('{"text": "bins"}\n{"text": \n', "t.jsonl", "--to csv", "t.jsonl:2: broken JSON"),
+        (
+            '{"text": "bins", "a": 1}\n{"text": "bins", "a": "x"}\n',
+            "t.jsonl",
+            "-o x.parquet",
+            "the values of `a` are of several types",
+        ),
+    ],
+)
+def test_rows_that_another_format_cannot_hold(
+    nbtext: Any, model: str, tmp_path: Path, content: str, name: str, options: str, part: str
+) -> None:
+    """One line says where and why, and nothing is written."""
+    (tmp_path / name).write_text(content)
+    ran = nbtext(f"predict {name} -m {model} --add-columns {options}")
+    assert ran.status in (1, 2)
+    assert part in ran.err
+    assert not (tmp_path / "x.csv").exists() and not (tmp_path / "x.parquet").exists()

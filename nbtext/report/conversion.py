@@ -1,0 +1,165 @@
+"""Write the rows of a source in another format of tables than its own, with columns added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from nbtext.documents.rows import (
+    PREFIX_HINT,
+    ChangedRows,
+    Column,
+    TableRows,
+    Target,
+    TextRows,
+    read_fields,
+)
+from nbtext.documents.settings import InputSettings
+from nbtext.errors import InputError, number_of
+from nbtext.report.records import format_json, write_text
+from nbtext.report.result import format_rows
+
+KEYS_HINT = "write JSON lines, whose keys may differ: --to jsonl"
+
+
+def convert_rows(changed: Iterable[ChangedRows], to: str, target: Target) -> None:
+    """Write rows in the format `to`, one of CONVERSIONS, each batch as soon as it arrives.
+
+    Raises
+    ------
+    InputError
+        The rows have no names, a row cannot be read or has other keys than the first ones, or a
+        column is there already.
+    """
+    CONVERSIONS[to](changed, target)
+
+
+def _write_lines(changed: Iterable[ChangedRows], target: Target) -> None:
+    with target.open() as file:
+        for each in changed:
+            write_text([f"{format_json(record)}\n" for record in _list_records(each)], file)
+
+
+def _write_array(changed: Iterable[ChangedRows], target: Target) -> None:
+    def texts() -> Iterator[str]:
+        before = "[\n"
+        for each in changed:
+            for record in _list_records(each):
+                yield before + format_json(record)
+                before = ",\n"
+        yield "\n]\n" if before == ",\n" else "[]\n"
+
+    with target.open() as file:
+        write_text(texts(), file)
+
+
+def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
+    """Write a table, whose columns are those of the first batch; a value that is no text is that of
+    JSON.
+    """
+    names: list[str] = []
+    with target.open() as file:
+        for each in changed:
+            records = list(_list_fields(each))
+            new = [column.name for column in each.flat]
+            if not names:
+                names = list(dict.fromkeys(name for fields, _ in records for name in fields))
+                _check_names(each.rows.path, names, each.flat)
+                write_text([format_rows([[*names, *new]], output_format)], file)
+            rows = []
+            for fields, row in records:
+                _check_keys(each.rows.path, fields, names)
+                added = [column.cells(column.values[row]) for column in each.flat]
+                rows.append([*(_cell(fields.get(name)) for name in names), *added])
+            write_text([format_rows(rows, output_format)], file)
+
+
+def _write_columns(format_of_rows: str, changed: Iterable[ChangedRows], target: Target) -> None:
+    """Write a Parquet or Arrow file, whose columns and types are those of the first batch."""
+    from nbtext.documents.arrow import table_of_rows, write_arrow, write_parquet
+
+    def convert() -> Iterator[ChangedRows]:
+        names: list[str] = []
+        schema: Any = None
+        for each in changed:
+            records = [fields for fields, _ in _list_fields(each)]
+            removed = {row for row, label in each.labels.items() if label is None}
+            if not names:
+                names = list(dict.fromkeys(name for fields in records for name in fields))
+            for fields in records:
+                _check_keys(each.rows.path, fields, names)
+            rows = table_of_rows(records, names, schema, each.rows.path)
+            schema = rows.table.schema
+            kept = [
+                column._replace(
+                    values=[value for row, value in enumerate(column.values) if row not in removed]
+                )
+                for column in each.nested
+            ]
+            yield ChangedRows(rows, (), kept)
+
+    write = write_parquet if format_of_rows == "parquet" else write_arrow
+    write(convert(), target, InputSettings())
+
+
+def _list_records(each: ChangedRows) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each row that is written, with the columns added."""
+    for fields, row in _list_fields(each):
+        _check_names(each.rows.path, fields, each.nested)
+        yield fields | {column.name: column.values[row] for column in each.nested}
+
+
+def _list_fields(each: ChangedRows) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the values of each row that is written, by column or key, and the number of the row."""
+    rows = each.rows
+    n_rows = len(rows.rows) if isinstance(rows, TextRows) else len(each.nested[0].values)
+    for row in range(n_rows):
+        if each.labels.get(row, "") is None:
+            continue
+        where = rows.path
+        if isinstance(rows, TextRows):
+            where = f"{rows.path}:{rows.rows[row].first_line}"
+        if isinstance(rows, TableRows) and any(rows.rows[row].columns[len(rows.names) :]):
+            n_more = len(rows.rows[row].columns) - len(rows.names)
+            what = f"the row has {number_of(n_more, 'more column')} than the header"
+            raise InputError(what, where=where, hint="remove its last columns, or give them names")
+        try:
+            fields = read_fields(rows, row)
+        except (ValueError, RecursionError):
+            raise InputError("broken JSON", where=where, hint="each row is one object") from None
+        if not isinstance(fields, dict):
+            what = "its columns have no names, which another format needs"
+            raise InputError(what, where=rows.path, hint="write it in its own format, without --to")
+        yield fields, row
+
+
+def _check_names(path: str, names: Iterable[str], columns: Iterable[Column]) -> None:
+    """Raise InputError if a column that is added is there already."""
+    for column in columns:
+        if column.name in names:
+            what = f"there is a column `{column.name}` already"
+            raise InputError(what, where=path, hint=PREFIX_HINT)
+
+
+def _check_keys(path: str, fields: dict[str, Any], names: list[str]) -> None:
+    """Raise InputError if a row has a key that the first rows lack."""
+    if more := next((name for name in fields if name not in names), None):
+        what = f"a row has the key `{more}`, and the first rows have not"
+        raise InputError(what, where=path, hint=KEYS_HINT)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+CONVERSIONS: dict[str, Callable[[Iterable[ChangedRows], Target], None]] = {
+    "json": _write_array,  # before lines: both may have the suffix .json
+    "jsonl": _write_lines,
+    "csv": lambda changed, target: _write_cells("csv", changed, target),
+    "tsv": lambda changed, target: _write_cells("quoted tsv", changed, target),
+    "parquet": lambda changed, target: _write_columns("parquet", changed, target),
+    "arrow": lambda changed, target: _write_columns("arrow", changed, target),
+}
