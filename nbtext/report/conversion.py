@@ -55,8 +55,8 @@ def _write_array(changed: Iterable[ChangedRows], target: Target) -> None:
 
 
 def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
-    """Write a table, whose columns are those of the first batch; a value that is not a text is that of
-    JSON.
+    """Write a table, whose columns are those of the first batch; a value that is not a text is
+    that of JSON.
     """
     names: list[str] = []
     with target.open() as file:
