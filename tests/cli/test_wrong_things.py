@@ -329,7 +329,7 @@ def folder(
         "short.tsv": "text\tlabel\na text\tx\nonly text\n",
         "texts.tsv": "text\tlabel\nred round\tapple\nlong yellow\tbanana\n",
         "p.tsv": "texts.tsv:2\tapple\t0.9\ntexts.tsv:3\tbanana\t0.8\n",
-        "t.csv": "text,label\nred round,a\nyellow long,b\n" * 2,
+        "t.csv": "text,label\n" + "red round,a\nyellow long,b\n" * 2 + "red,a\n",
         "lines.txt": "no label\nthe goal\nthe bank\n",
         "keywords.toml": 'money = ["bank"]\nsport = ["goal"]\n',
         "words.csv": "text,label\nred round,9\nlong,nine\n",
