@@ -106,6 +106,8 @@ class Prevalence:
                      None: not known, as with several labels
     drifted          the features with the largest deviations, as text; those of hashed features
                      have no text
+    shift            standard deviations by which the predictions are more certain than in training,
+                     whatever the shares are; 0 if it is not significant, and with several labels
     """
 
     labels: tuple[str, ...]
@@ -116,3 +118,4 @@ class Prevalence:
     unmeasured: tuple[str, ...]
     drift: float | None = None
     drifted: tuple[str, ...] = ()
+    shift: float = 0.0

@@ -15,8 +15,9 @@ from nbtext.cli.command import command
     example="nbtext prevalence letters/test -m letters.joblib --to table",
     notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
     "words of the documents have changed, too, such as by a new topic or a new source, shares are those of the "
-    "predictions, intervals become wider, and a message says so; if they have changed too much, any share is possible. "
-    "What does not show in the words is not found.\n\nMemory holds the model with its counts and, for each group, "
+    "predictions, intervals become wider, and a message says so; if they have changed too much, any share is possible. The same is "
+    "said if predictions are less or more certain than any shares explain. "
+    "What does not show in the words or in this certainty is not found.\n\nMemory holds the model with its counts and, for each group, "
     "8 kB for each label and 60 bytes for each "
     "feature; it does not grow with the number of documents. A single-label model can have at most 512 labels, because "
     "each pair of labels needs a number. A multi-label model can have any number.",

@@ -10,6 +10,8 @@ import numpy as np
 
 from nbtext.applications.prevalence.drift import MIN_DRIFT, WordSums
 from nbtext.applications.prevalence.shares import (
+    MAX_LOST,
+    MAX_SHIFT,
     PosteriorSums,
     count_predictions,
     is_measured,
@@ -125,6 +127,7 @@ class _Estimator:
         n_predicted = sums.n_documents
         drift = None
         drifted: tuple[str, ...] = ()
+        shift = 0.0
         if isinstance(known, MeanPosteriors):
             missing = known.documents == 0
             n_predicted = int(group.predicted.sum())
@@ -136,6 +139,11 @@ class _Estimator:
             if drift is not None and drift.share >= MIN_DRIFT and n_predicted:
                 # the errors of the model are not those of training
                 estimate = count_predictions(group.predicted, group.right, sums, estimate)
+            shift, lost = sums.compare_certainty(known)
+            if abs(shift) > MAX_SHIFT and abs(lost) > MAX_LOST:
+                estimate = sums.allow_for(lost, known, estimate)
+            else:
+                shift = 0.0
             if drift is not None and fitted.vocabulary is not None:
                 features = drift.features[:N_DRIFTED].tolist()
                 drifted = tuple(fitted.vocabulary.terms[j] for j in features)
@@ -151,6 +159,7 @@ class _Estimator:
             tuple(labels[k] for k in np.flatnonzero(missing).tolist()),
             None if drift is None else drift.share,
             drifted,
+            shift,
         )
 
 
@@ -162,7 +171,8 @@ def estimate_prevalence(
 
     The estimate assumes that only the shares differ from those of the training documents, and that
     documents of the same label are alike (prior probability shift). Words that contradict it widen
-    the intervals, and if they are many, the predictions are counted; see `WordDrift`. Memory holds
+    the intervals, and if they are many, the predictions are counted; see `WordDrift`. So does the
+    certainty of predictions; see `PosteriorSums.compare_certainty`. Memory holds
     a few batches, and for each group the sums of its features.
 
     Raises

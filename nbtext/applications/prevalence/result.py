@@ -33,7 +33,7 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
         nested = [
             ({"group": name} if is_grouped else {})
             | {"documents": each.n_documents}
-            | ({} if each.drift is None else {"drift": each.drift})
+            | ({} if each.drift is None else {"drift": each.drift, "shift": each.shift})
             | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(each)]}
             for name, each in groups.items()
         ]
@@ -71,8 +71,8 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
 
 
 def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[str]:
-    """Yield a line for what makes estimates uncertain: labels that are not measured, and words that
-    have changed.
+    """Yield a line for what makes estimates uncertain: labels that are not measured, and words and
+    certainties that have changed.
     """
     first = next(iter(groups.values()))
     if first.unmeasured:
@@ -81,6 +81,14 @@ def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[st
             doubt = "the errors of these labels are not known, and assumed to be 0"
         yield f"{doubt}: {list_some(first.unmeasured, 5)}"
     for name, each in groups.items():
+        where = f"group {name}: " if name else ""
+        if each.shift:
+            change = "more" if each.shift > 0 else "less"
+            yield (
+                f"{where}the predictions are {change} certain than in training, whatever the shares of the labels are "
+                f"({abs(each.shift):.1f} standard deviations): documents of a label have changed; the intervals allow "
+                "for it as far as it shows"
+            )
         if each.drift is None or each.drift < MIN_DRIFT:
             continue
         words = f" (most: {', '.join(each.drifted)})" if each.drifted else ""
@@ -90,7 +98,6 @@ def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[st
                 "the intervals allow for as many errors as the probabilities say, and for the effect of these words, "
                 "not for other changes"
             )
-        where = f"group {name}: " if name else ""
         yield (
             f"{where}{each.drift:.1%} of the words differ from those of training, whatever the shares of the "
             f"labels are{words}, so the shares are those of the predictions, not corrected; {result}"

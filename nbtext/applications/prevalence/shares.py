@@ -24,6 +24,14 @@ RESAMPLES = 500
 CONFIDENCE = 0.95
 DEVIATIONS = 3.92  # width of an interval of CONFIDENCE in standard deviations
 MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
+# Standard deviations by which the certainty may differ, and information that may be lost. Of 36
+# groups of short reviews, of three newsgroups and of messages, with random shares, it differs by at
+# most 1.7. If each word is left out with probability 0.6, it differs by 2.8 and 4.5 (medians of
+# reviews and newsgroups). Where it differed by 3 or more, intervals covered 0.61 and 0.78 of the
+# shares; those that allow for it cover all of them.
+MAX_SHIFT = 2.0
+MAX_LOST = 0.12
+LOST = np.round(np.arange(-1.0, 0.96, 0.05), 2).tolist()  # shares of information that are tried
 # left-out documents with one of several labels; with fewer, its m₁ says next to nothing
 MIN_DOCUMENTS = 10
 
@@ -89,7 +97,8 @@ class PosteriorSums:
         self.n_classes = n_classes
         self.n_documents = 0
         self.total = np.zeros(n_classes)
-        self.resampled = np.zeros((RESAMPLES, n_classes))
+        self.certainty = 0.0  # the sum of Σ_k p_k² of each document
+        self.resampled = np.zeros((RESAMPLES, n_classes + 1))  # the last column: of the certainty
         self.weights = np.zeros(RESAMPLES)
         self.rng = np.random.default_rng(0)
 
@@ -98,12 +107,53 @@ class PosteriorSums:
         drawn = self.rng.standard_exponential((len(posteriors), RESAMPLES), dtype=np.float32)
         self.n_documents += len(posteriors)
         self.total += posteriors.sum(axis=0)
-        self.resampled += drawn.T @ posteriors
+        certainty = np.square(posteriors).sum(axis=1)
+        self.certainty += float(certainty.sum())
+        self.resampled += drawn.T @ np.column_stack((posteriors, certainty))
         self.weights += drawn.sum(axis=0, dtype=np.float64)
 
     def solve(self, known: MeanPosteriors) -> Floats:
         """Return the shares of the documents, one at least."""
         return solve_on_simplex(known.means.T, self.total / self.n_documents)
+
+    def compare_certainty(self, known: MeanPosteriors) -> tuple[float, float]:
+        """Return by how many standard deviations the documents are more certain than a mixture of
+        the classes at the estimated shares, and the information that they have lost.
+
+        The certainty of a document is Σ_k p_k². Shares can explain any mean posterior, but not
+        its certainty, too: it changes if the documents of a class have changed. The information
+        lost is the s for which documents with the means (1 − s) μ_k + s u explain both, with the
+        mean u over all classes.
+        """
+
+        def differ(means: Floats, sums: Floats, n: float, lost: float = 0.0) -> float:
+            shares = solve_on_simplex(blur(means, known.prior, lost).T, sums[:-1] / n)
+            squares = np.square(means).sum(axis=1)
+            of_class = squares + known.spreads * (1 - squares)
+            everywhere = np.square(known.prior @ means).sum()
+            return float(sums[-1] / n - (1 - lost) * of_class @ shares - lost * everywhere)
+
+        sums = np.append(self.total, self.certainty)
+        found = [differ(known.means, sums, self.n_documents, lost) for lost in LOST]
+        rng = np.random.default_rng(3)
+        resampled = [
+            differ(resample_means(known, rng), row, weight)
+            for row, weight in zip(self.resampled, self.weights.tolist(), strict=True)
+        ]
+        difference = differ(known.means, sums, self.n_documents)
+        deviation = float(np.std(resampled)) or 1.0
+        return difference / deviation, LOST[int(np.abs(found).argmin())]
+
+    def allow_for(self, lost: float, known: MeanPosteriors, found: ShareEstimate) -> ShareEstimate:
+        """Return an estimate whose intervals include those of documents that have lost
+        information.
+        """
+        shares, low, high = found
+        means = blur(known.means, known.prior, lost)
+        other = solve_on_simplex(means.T, self.total / self.n_documents)
+        low = np.minimum(low, other - (shares - low) / (1 - lost))
+        high = np.maximum(high, other + (high - shares) / (1 - lost))
+        return ShareEstimate(shares, np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def estimate(self, known: MeanPosteriors, drift: WordDrift | None = None) -> ShareEstimate:
         """Return the shares of the documents, one at least, with intervals that cover them with
@@ -148,12 +198,13 @@ class PosteriorSums:
         solve   returns the shares by random means and a mean posterior
         moves   (RESAMPLES, n_classes), what else is added to each mean posterior
         """
-        found = np.empty_like(self.resampled)
+        found = np.empty((RESAMPLES, self.n_classes))
         added = self.rng.standard_exponential(RESAMPLES)
         moves = moves + np.random.default_rng(2).standard_normal((RESAMPLES, 1)) * misfit
         for i, weight in enumerate(added.tolist()):
             means, document = draw()
-            mean = (self.resampled[i] + weight * document) / (self.weights[i] + weight)
+            total = self.resampled[i, :-1] + weight * document
+            mean = total / (self.weights[i] + weight)
             found[i] = solve(means, mean + moves[i])
         tail = (1 - CONFIDENCE) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
@@ -221,6 +272,11 @@ def count_predictions(
     low = np.minimum(shares - (predicted - right) / n, corrected.low)
     high = np.maximum(shares + (sums.total - right) / n, corrected.high)
     return widen(n, ShareEstimate(shares, low, high))
+
+
+def blur(means: Floats, prior: Floats, lost: float) -> Floats:
+    """Return the means of documents that have lost a share of their information."""
+    return np.asarray((1 - lost) * means + lost * (prior @ means))
 
 
 def solve_on_simplex(columns: Floats, target: Floats) -> Floats:

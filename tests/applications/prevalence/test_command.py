@@ -48,6 +48,28 @@ def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
     assert abs(found["share"] - 0.1) < 0.5 * abs(found["predicted_share"] - 0.1)
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.35])
+def test_documents_of_labels_that_have_changed(
+    nbtext: Any, spam: Path, tmp_path: Path, kept: float
+) -> None:
+    """If most words are left out of the documents, which no mixture of labels shows, predictions
+    are less certain: the interval covers the share, and a line says why it is wider.
+    """
+    rows = read_rows(spam / "new.jsonl")
+    chance = random.Random(1)
+    for name, rest in (("a", rows[600:]), ("b", rows[700:950])):  # 1 of 4, and 1 of 5 is spam
+        texts = (row["text"].split() for row in rest)
+        left = (" ".join(word for word in text if chance.random() < kept) for text in texts)
+        write_rows(tmp_path / "rest.jsonl", [{"text": text, "group": name} for text in left])
+        result = nbtext(f"prevalence rest.jsonl -m {spam / 'm'} --group-field group --to json")
+        (found,) = result.json["groups"]
+        (spam_share,) = (each for each in found["labels"] if each["label"] == "spam")
+        true = sum(row["label"] == "spam" for row in rest) / len(rest)
+        assert spam_share["low"] <= true <= spam_share["high"]
+        said = f"group {name}: the predictions are less certain than in training"
+        assert (said in result.err) == (found["shift"] < -2) == (kept < 1)
+
+
 def test_labels_of_the_source_and_threads_change_nothing(
     nbtext: Any, spam: Path, tmp_path: Path
 ) -> None:
