@@ -52,7 +52,7 @@ class TextClassifier:
     It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such
     as a list or a column of pandas. Labels are str, int, float or bool, all of one kind. The
     parameters are those of `nbtext train`. model="best" searches the most accurate model as `nbtext
-    train --model best` does, in at most two minutes. After a vectorizer, X may be its matrix of
+    train --model best` does. After a vectorizer, X may be its matrix of
     counts or weights, (n_documents, n_columns), sparse or an array: then the columns are the
     features.
 

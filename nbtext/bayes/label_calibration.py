@@ -496,6 +496,8 @@ class MultilabelEstimate:
     duplicates      number of documents that repeat another one; they are left out together
     other           micro F1 of Naive Bayes if each document is left out without its duplicates;
                     None: it differs by no more than `error_of` micro F1
+    folds           number of folds that models of the other documents scored; None: leave-one-out,
+                    or those of the settings
     """
 
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
@@ -503,7 +505,6 @@ class MultilabelEstimate:
     HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}
     # documents that are not in the training set: such a model is not calibrated on any
     held_out: ClassVar = 0
-    folds: ClassVar = None  # those of the settings
 
     documents: int
     micro_f1: float
@@ -513,6 +514,7 @@ class MultilabelEstimate:
     label_f1: Floats
     duplicates: int = 0
     other: float | None = None
+    folds: int | None = None
 
     @property
     def metric(self) -> float:

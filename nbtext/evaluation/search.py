@@ -65,8 +65,8 @@ MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 # Entries of the matrix times classes of a linear model, which its time follows: a stack takes about
-# 0.15 s for a million (18 s of one core for 20 Newsgroups, 20 s for BANKING77), so two minutes at
-# most with folds and reading
+# 0.15 s for a million (18 s of one core for 20 Newsgroups, 20 s for BANKING77), so about two
+# minutes with folds and reading; nothing measures the time, so that the result is the same anywhere
 MAX_WORK = 1 << 29
 # mean number of words and marks in a document, up to which n-grams of higher order are tried
 SHORT = 48.0
@@ -527,7 +527,6 @@ class _Fitter:
         if fitted.estimate is None and self.results:
             return None
         estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
-        how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         self.results[candidate] = CandidateResult(
             candidate,
             self._metric,
@@ -535,7 +534,7 @@ class _Fitter:
             estimate.log_loss,
             len(corpus.sample),
             estimate.documents,
-            how,
+            fitted.estimated_by,
             fitted.hyperparameters.parts,
         )
         return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))

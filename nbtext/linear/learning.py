@@ -135,7 +135,7 @@ def learn(
             selection.estimate,
             unjudged=n_unjudged,
             duplicates=count_duplicates(data.hashes),
-            folds=1 if isinstance(data, BlockedData) else None,
+            folds=_count_folds(held_out.folds, settings),
         )
         selection = selection._replace(estimate=estimate)
     scorer = problem.scorer(solution)
@@ -364,7 +364,15 @@ def learn_labels(
         label_calibration.fit_calibration(cells, scaling)[0],
         by_label=settings.optimize == label_calibration.MACRO_F1,
     )
-    return scorer, hyperparameters, fit
+    assert fit.estimate is not None  # for the types
+    estimate = replace(fit.estimate, folds=_count_folds(folds, settings))
+    return scorer, hyperparameters, replace(fit, estimate=estimate)
+
+
+def _count_folds(folds: Integers32, settings: ModelSettings) -> int | None:
+    """Return how many folds were scored; None: all of the settings."""
+    n_scored = len(np.unique(folds[folds != NEVER_HELD_OUT]))
+    return n_scored if n_scored < settings.folds else None
 
 
 def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:

@@ -181,7 +181,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
 
     A document that the model may have been trained on is left out of its counts before it is
     scored. A document that cannot be in its training set is scored without this. So is every
-    document if older documents weigh less, because the weight of each is not known.
+    document if documents have weights, as after EM, because the weight of each is not known.
     """
     check_growth(model)
     hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"

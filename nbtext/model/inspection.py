@@ -293,7 +293,7 @@ class Inspection:
     """
 
     model: str
-    documents: float  # a whole number, or the sum of their weights if older documents weigh less
+    documents: float  # a whole number, or the sum of their weights, as after EM
     n_labels: int
     n_features: int
     occurrences: float | None  # None: the model holds no counts

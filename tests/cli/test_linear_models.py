@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -222,3 +223,25 @@ def test_without_the_kernel_the_same_accuracy(letters: Path, tmp_path: Path, mod
     (accuracy, loss), (plain_accuracy, plain_loss) = found
     assert plain_accuracy == pytest.approx(accuracy, abs=0.0031)  # one of 336 documents
     assert plain_loss == pytest.approx(loss, rel=0.02)
+
+
+@pytest.mark.exhaustive
+def test_the_number_of_folds_is_that_of_the_scored_ones(nbtext: Any, tmp_path: Path) -> None:
+    """Of many documents, so many folds are scored as an estimate needs; that of several labels, and
+    the table of a search, say it, too.
+    """
+    chance = random.Random(1)
+    words = [f"w{k}" for k in range(40)]
+    rows = [
+        {"text": " ".join(chance.choices(words[k % 2 :: 2], k=4)), "label": "ab"[k % 2]}
+        for k in range(36_000)
+    ]
+    write_rows(tmp_path / "one.jsonl", rows)
+    write_rows(tmp_path / "few.jsonl", rows[:300])
+    several = [row | {"label": [row["label"], "c"][: 1 + k % 2]} for k, row in enumerate(rows)]
+    write_rows(tmp_path / "several.jsonl", several)
+    for source, folds in (("one", "1 fold,"), ("several", "3 folds,"), ("few", "5 folds")):
+        said = nbtext(f"train {source}.jsonl -o m.joblib --model svm --C 1").ok().err
+        assert folds in said, said
+        shown = nbtext("inspect m.joblib --to table --features 1").ok().out
+        assert folds.strip(",") in shown, shown

@@ -65,7 +65,7 @@ def check_semi_supervised(features: FeatureSettings, settings: ModelSettings) ->
     is_counting = features.is_counting or settings.event_model.is_binary
     # --em fits the class priors, computes no leave-one-out scores, and needs a density and counts
     refused = {
-        "--class-weight": settings.class_weight is not None,
+        "class_weight": settings.class_weight is not None,
         "--min-recall or --min-precision": settings.has_targets,
         "--smoothing 0": settings.smoothing == 0,
         "--idf, --norm, or --tf relative or log": not is_counting,
