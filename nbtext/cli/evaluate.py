@@ -176,6 +176,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.diagnosis import LOGS
     from nbtext.evaluation.evaluator import EVALUATORS
     from nbtext.evaluation.groups import GroupLog, describe_leak
+    from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import add_overlaps
     from nbtext.features.document_counts import count_repeated
     from nbtext.report.evaluation import evaluation_result
@@ -294,16 +295,21 @@ def evaluate(given: Evaluate) -> None:
     # what there is to say about the documents: those of the folds, or else the evaluated ones
     labels = {each.label: each.support for each in evaluation.per_label}
     accuracy = None
-    if "accuracy" in evaluation.metrics:
-        accuracy = (evaluation.metrics["accuracy"], evaluation.documents)
+    name = "accuracy_among_answered" if evaluation.unanswered else "accuracy"
+    metrics = evaluation.metrics
+    if name in metrics:
+        accuracy = (metrics[name], evaluation.documents - evaluation.unanswered)
     if corpus is not None:
         look = look_at(corpus, given.features.view)
     else:
         empty = n_unknown if model is not None else 0
-        is_exclusive = accuracy is not None
+        is_exclusive = "accuracy" in metrics
         n = evaluation.documents
         look = FirstLook(n, labels, empty, is_exclusive=is_exclusive, is_training=False)
-    running.say(*format_first_look(look, accuracy), quiet=quiet)
+    title = ALL_METRICS[name].title
+    recalls = {each.label: each.recall for each in evaluation.per_label if each.support}
+    said = format_first_look(look, accuracy, name=title, recalls=recalls)
+    running.say(*said, quiet=quiet)
     if evaluation.groups is not None:
         leak = describe_leak(evaluation.groups, evaluation.metrics)
         running.say(*([] if leak is None else [leak]), quiet=quiet)

@@ -109,11 +109,11 @@ def train(given: Train) -> None:
             from nbtext.report.first_look import format_first_look, look_at
 
             estimate = saved.fitted.estimate
-            accuracy = (
-                (estimate.accuracy, estimate.documents)
-                if isinstance(estimate, LeaveOneOutEstimate)
-                else None
-            )
+            settings = saved.fitted.model_settings
+            accuracy = None
+            is_for_accuracy = settings.optimize is None and not settings.has_targets
+            if isinstance(estimate, LeaveOneOutEstimate) and is_for_accuracy:
+                accuracy = (estimate.accuracy, estimate.documents)
             running.say(
                 *format_first_look(
                     look_at(trained.counts, trained.fitted.feature_settings.view), accuracy

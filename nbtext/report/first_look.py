@@ -88,11 +88,19 @@ def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
     return estimate
 
 
-def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None) -> list[str]:
+def format_first_look(
+    look: FirstLook,
+    accuracy: tuple[float, int] | None = None,
+    *,
+    name: str = "accuracy",
+    recalls: Mapping[str, float] | None = None,
+) -> list[str]:
     """Format what there is to say about labeled documents; nothing if there is nothing to say.
 
     accuracy  that of a model on such documents, and the number of documents on which it was
-              measured; None: not known
+              measured; None: not known, or not what the model was trained for
+    name      of the accuracy
+    recalls   of the labels that the documents have; None: not known
     """
     lines = []
     if look.empty:
@@ -124,11 +132,25 @@ def format_first_look(look: FirstLook, accuracy: tuple[float, int] | None = None
     interval = None if accuracy is None else _find_interval(*accuracy, share)
     if accuracy is not None and interval is not None and interval[0] <= share:
         low, high = interval
-        found = f"the accuracy, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
-        lines.append(f"{found} is no better than {share:.4f}, that of {always}")
+        found = f"the {name}, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
+        chance = 1 / len(look.labels)  # the mean recall of one label always, or of any guess
+        recall = _find_least_recall(recalls or {}, look.labels)
+        if recall > chance:
+            but = f"but the mean recall of the labels is above that of any guess, {chance:.4f}"
+            lines.append(f"{found} is not above {share:.4f}, that of {always}, {but}")
+        else:
+            lines.append(f"{found} is no better than {share:.4f}, that of {always}")
     elif share >= LARGEST:
         lines.append(f"{always}, has the accuracy {share:.4f}")
     return lines
+
+
+def _find_least_recall(recalls: Mapping[str, float], labels: Mapping[str, int]) -> float:
+    """Return the mean recall of some labels, less two standard errors at most."""
+    if not recalls:
+        return 0.0
+    variance = sum(1 / (4 * labels[label]) for label in recalls)
+    return (sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
 
 
 def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:
