@@ -150,7 +150,7 @@ def _find_least_recall(recalls: Mapping[str, float], labels: Mapping[str, int]) 
     if not recalls:
         return 0.0
     variance = sum(1 / (4 * labels[label]) for label in recalls)
-    return (sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
+    return float(sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
 
 
 def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:
