@@ -415,6 +415,7 @@ def parse_label_share(text: str) -> tuple[str, float]:
 
 
 SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+MAX_BYTES = 2.0**63  # more than any bound of a size
 
 
 def parse_bytes(text: str) -> int:
@@ -422,7 +423,8 @@ def parse_bytes(text: str) -> int:
     found = re.fullmatch(r"([0-9.]+) ?(|[kmg]|[kmg]i)b?", text.strip(), re.IGNORECASE)
     if found is None or found[1].count(".") > 1 or found[1] == ".":
         raise ValueError(f"{text!r} is not a size; write 300KB, 2MB or a number of bytes")
-    return int(float(found[1]) * SIZES[found[2].upper()])
+    size = float(found[1]) * SIZES[found[2].upper()]
+    return int(min(size, MAX_BYTES))
 
 
 def parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:

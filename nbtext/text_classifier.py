@@ -126,7 +126,7 @@ class TextClassifier:
     def to_sklearn(self) -> Pipeline:
         """Return the fitted scikit-learn pipeline with the labels and probabilities of this model
         without its calibration: scikit-learn has no temperature that depends on the length of a
-        text.
+        text. Where labels depend on that temperature, the model is refused.
 
         ImportError: scikit-learn is not installed. ModelError: no pipeline predicts as this model
         does, such as one of several labels. A pipeline counts words of any length, nbtext those of

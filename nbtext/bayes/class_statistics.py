@@ -330,7 +330,13 @@ class ClassStatistics:
         return documents.locate(self.indptr, self.classes)
 
     def may_hold(self, documents: DocumentCounts) -> Mask:
-        """Return whether each document, taken alone, may be in this corpus, (n_documents,)."""
+        """Return whether each document, together with its copies, may be in this corpus,
+        (n_documents,).
+        """
+        own = np.stack((documents.hashes.view(np.int64), documents.classes))
+        _, groups, sizes = np.unique(own, axis=1, return_inverse=True, return_counts=True)
+        copies = sizes[groups.reshape(-1)]
+        of_entries = copies[documents.entry_documents]
         keys = (
             documents.indices.astype(np.int64) * self.n_classes
             + documents.classes[documents.entry_documents]
@@ -338,9 +344,10 @@ class ClassStatistics:
         known = np.append(self.entry_features * self.n_classes + self.classes, -1)
         places = np.searchsorted(known[:-1], keys)
         is_held = known[places] == keys
-        is_held[is_held] = self.occurrences[places[is_held]] >= documents.counts[is_held]
+        occurrences = (documents.counts * of_entries)[is_held]
+        is_held[is_held] = self.occurrences[places[is_held]] >= occurrences
         n_missing = np.bincount(documents.entry_documents[~is_held], minlength=len(documents))
-        is_possible = (n_missing == 0) & (self.class_documents[documents.classes] > 0)
+        is_possible = (n_missing == 0) & (self.class_documents[documents.classes] >= copies)
         return np.asarray(is_possible)
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:

@@ -144,8 +144,9 @@ class Predictor:
 
     def note_too_long(self, batch: Batch) -> None:
         """Add to the notes of a batch how many tokens were too long."""
-        n_too_long = self._n_too_long
-        self._n_too_long = 0
+        with self._lock:
+            n_too_long = self._n_too_long
+            self._n_too_long = 0
         if "_counter" in self.__dict__:
             n_too_long += self._counter.take_too_long()
         batch.note(TOO_LONG, n_too_long)

@@ -442,11 +442,15 @@ def accuracy(predicted: Any, y: Any) -> float:
     """Return the share of texts whose label is correct; with several labels, all of a text have to
     be.
 
-    raises  InputError: there is no text, or there are not as many labels as texts
+    raises  InputError: there is no text, there are not as many labels as texts, or one is missing
     """
     check_paired(len(predicted), y.shape[0] if is_table(y) else len(y))
     if not len(predicted):
         raise InputError("there is no text to score")
+    if not (isinstance(predicted, list) or is_table(y)):
+        for number, label in enumerate(list_rows(y), 1):
+            if name_of(label) is None:
+                raise InputError("it has no label", where=f"text {number}", hint="leave it out")
     if isinstance(predicted, list):
         pairs = zip(predicted, map(_trim, list_rows(y)), strict=True)
         return float(np.mean([set(mine) == set(true) for mine, true in pairs]))

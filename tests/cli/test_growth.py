@@ -261,3 +261,13 @@ def test_the_first_document_with_several_labels_is_named(
         "new.jsonl:2: the document has 2 labels (noise, trash)",
         "give documents with one label each",
     )
+
+
+def test_calibrating_on_more_copies_than_were_learned(nbtext: Any, tmp_path: Path) -> None:
+    """After a run that ended early, the texts of a source are more than those of the model."""
+    rows = ["label\ttext", "a\tred round apple", "b\tlong thin bean", "b\tlong bent banana"]
+    Path(tmp_path, "half.tsv").write_text("\n".join([*rows, rows[1]]) + "\n")
+    Path(tmp_path, "whole.tsv").write_text("\n".join([*rows, *rows[1:] * 2]) + "\n")
+    nbtext("train half.tsv --model multinomial -o half").ok()
+    done = nbtext("calibrate half whole.tsv -o calibrated").ok()
+    assert "(9 documents, 9 of them not in the training set" in done.err

@@ -258,6 +258,7 @@ WRONG = """
 2 train texts.tsv --em 10 -o m => --unlabeled
 2 train texts.tsv --unlabeled lines.txt -o m => --unlabeled: needs --em or --keywords or --vectors
 2 train texts.tsv --unlabeled lines.txt --em 0 -o m => --em
+2 train texts.tsv --max-model-bytes 9999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999 -o m => --max-model-bytes
 2 train texts.tsv --unlabeled lines.txt --em 5 --model complement -o m => leave it out, or use multinomial, dirichlet or bernoulli
 2 train texts.tsv --unlabeled lines.txt --em 5 --model nbsvm -o m => leave it out, or use multinomial, dirichlet or bernoulli
 2 train texts.tsv --unlabeled lines.txt --em 5 --model best -o m => --model

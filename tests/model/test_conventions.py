@@ -129,8 +129,9 @@ def test_what_are_no_labels(labels: Any, says: str) -> None:
 
 
 def test_a_score_needs_pairs() -> None:
-    """Texts and labels in different numbers, or none of them, are not score."""
+    """Texts and labels in different numbers, none of them, or a missing label, are not score."""
     classifier = TextClassifier().fit(TEXTS, LABELS)
-    for texts, labels in ((TEXTS, LABELS[:2]), ([], [])):
+    missing = [[each, *LABELS[1:]] for each in (None, float("nan"), " ")]
+    for texts, labels in ((TEXTS, LABELS[:2]), ([], []), *((TEXTS, each) for each in missing)):
         with pytest.raises(InputError):
             classifier.score(texts, labels)

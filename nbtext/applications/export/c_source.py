@@ -176,4 +176,5 @@ C_SOURCE = exporter.Exporter(
     "of its input; in your own program, it provides the function nbtext_classify.",
     check_c,
     c_source,
+    decides=("prior_adjustment", "decision_offsets"),
 )

@@ -106,7 +106,7 @@ def export(given: Export) -> None:
         return
     model = trained.fitted
     exporter = EXPORTERS[chosen]
-    exporter.check(model)
+    exporter.check_model(model)
     with atomic_output(target) as file:
         for piece in exporter.write(model):
             is_safe = given.result.spreadsheet_safe

@@ -32,6 +32,14 @@ TRANSLATED = (
     "stop_words",
     "hash_bits",
 )
+# the fields of a calibration that change no label
+CHANGE_NO_LABEL = (
+    "temperature",
+    "nonconformity",
+    "likelihoods",
+    "outlier_threshold",
+    "mean_posteriors",
+)
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
@@ -43,12 +51,22 @@ class Exporter:
     summary   One sentence of help.
     check     Raises ModelError if the format does not support a model.
     write     Yields the parts of the file of a model that `check` accepts.
+    decides   The fields of a calibration, of those that change labels, that the file applies. A
+              model with another one is refused.
     """
 
     suffixes: tuple[str, ...]
     summary: str
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
+    decides: tuple[str, ...] = ()
+
+    def check_model(self, model: FittedModel) -> None:
+        """Raise ModelError if the format does not support a model, or what decides on its
+        labels.
+        """
+        self.check(model)
+        check_decisions(model, self.decides)
 
 
 def load_exporters() -> dict[str, Exporter]:
@@ -72,12 +90,8 @@ def named_features(model: FittedModel) -> Vocabulary:
     Raises
     ------
     ModelError
-        The features are hashed, the model has several weights for each feature and label, or it
-        withholds labels.
+        The features are hashed, or the model has several weights for each feature and label.
     """
-    if model.calibration.min_probabilities is not None:
-        what = "the model withholds labels by --min-precision, which no other program would do"
-        raise ModelError(what, hint="train without --min-precision")
     if model.scorer.derivation is not None:
         what = f"{model.model_settings.model} models, which have several weights for each feature, cannot be exported"
         raise ModelError(what, hint="fit another one to its counts, such as --model multinomial")
@@ -117,6 +131,17 @@ def check_dense(model: FittedModel) -> None:
         raise ModelError(
             f"the model has {n_weights:,} weights, too many for this format", hint=hint
         )
+
+
+def check_decisions(model: FittedModel, carried: Collection[str]) -> None:
+    """Raise ModelError if another field of the calibration than the carried ones decides on
+    labels.
+    """
+    for name, value in vars(model.calibration).items():
+        if value is not None and name not in (*CHANGE_NO_LABEL, *carried):
+            what = f"labels of this model depend on its {name.replace('_', ' ')}, which this format does not have"
+            hint = "export it as csv, js or c, or train without --optimize and targets, and with --no-calibrate"
+            raise ModelError(what, hint=hint)
 
 
 def check_settings(settings: FeatureSettings, translated: Collection[str]) -> None:

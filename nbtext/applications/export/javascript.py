@@ -88,4 +88,5 @@ JAVASCRIPT = Exporter(
     "A JavaScript module without dependencies: classify(text) returns labels and probabilities.",
     check_analyzer,
     javascript,
+    decides=("prior_adjustment", "decision_offsets"),
 )

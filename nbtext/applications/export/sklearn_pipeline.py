@@ -11,11 +11,13 @@ import numpy as np
 
 from nbtext.applications.export.exporter import (
     TRANSLATED,
+    check_decisions,
     check_dense,
     check_settings,
     named_features,
 )
 from nbtext.arrays import Array
+from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
@@ -220,7 +222,7 @@ def to_sklearn(model: FittedModel) -> Pipeline:
         vectorizer.idf_ = weighting.idf
     order = np.argsort(np.array(model.label_values), kind="stable")
     weights = model.scorer.weights()[order]
-    bias = model.scorer.bias[order]
+    bias = (model.scorer.bias + _foldable_adjustment(model))[order]
     if len(order) == 2:  # LogisticRegression has one row of weights for two labels
         weights = weights[1:] - weights[:1]
         bias = bias[1:] - bias[:1]
@@ -238,13 +240,24 @@ def check_pipeline(model: FittedModel) -> None:
     check_dense(model)
     check_settings(model.feature_settings, TRANSLATED)
     tf = model.weighting.tf
-    is_moved = model.calibration.decision_offsets is not None
     reasons = {
         "LogisticRegression needs two labels": len(model.labels) == 1,
         f"TfidfVectorizer has no tf {tf}": tf not in ("count", "binary", "log"),
-        "optimize or targets moved its decisions": is_moved,
     }
     for reason, is_true in reasons.items():
         if is_true:
             what = f"no pipeline of scikit-learn predicts as this model does, because {reason}"
             raise ModelError(what, hint="predict with nbtext, or train another model")
+    is_folded = np.any(_foldable_adjustment(model))
+    check_decisions(model, ("prior_adjustment",) if is_folded else ())
+
+
+def _foldable_adjustment(model: FittedModel) -> Array:
+    """Return what the prior adjustment adds to the scores, (n_labels,); 0 if that depends on the
+    document.
+    """
+    calibration = model.calibration
+    scaling = calibration.temperature or TemperatureScaling(1.0, 0.0)
+    if calibration.prior_adjustment is None or scaling.b or scaling.noise:
+        return np.zeros(len(model.labels))
+    return scaling.a * calibration.prior_adjustment

@@ -170,34 +170,38 @@ class Guard:
         is_counted = scope["path"] not in FREE_PATHS
         self._n_active += is_counted
         answer = partial(_send, usage, send)
-        problem = None
         try:
-            self._check(scope)
-            if is_counted and self._n_active > self._settings.max_requests:
-                raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
-            async with timeout:
-                await self._router(scope, receive, answer)
-        except ClientDisconnect:
-            usage.status = CLIENT_CLOSED
-        except HTTPException as error:
-            problem = error
-        except NbtextError as error:
-            problem = HTTPException(400, str(in_http_terms(error)))
-        except TimeoutError:
-            headers = {**RETRY_AFTER, "Connection": "close"}
-            problem = HTTPException(503, "the request took too long", headers)
-        except Exception as error:
-            # without variables or the message
-            (place,) = traceback.extract_tb(error.__traceback__, limit=-1)
-            self._log.write(
-                "error", error=type(error).__name__, place=f"{place.filename}:{place.lineno}"
-            )
-            problem = HTTPException(500, "internal error")
-        # Uvicorn cuts an answer that has begun, which the client can see
-        if problem is not None and not usage.status:
-            body = {"error": problem.detail}
-            await json_response(body, problem.status_code, problem.headers)(scope, receive, answer)
-        self._n_active -= is_counted
+            problem = None
+            try:
+                self._check(scope)
+                if is_counted and self._n_active > self._settings.max_requests:
+                    raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
+                async with timeout:
+                    await self._router(scope, receive, answer)
+            except ClientDisconnect:
+                usage.status = CLIENT_CLOSED
+            except HTTPException as error:
+                problem = error
+            except NbtextError as error:
+                problem = HTTPException(400, str(in_http_terms(error)))
+            except TimeoutError:
+                headers = {**RETRY_AFTER, "Connection": "close"}
+                problem = HTTPException(503, "the request took too long", headers)
+            except Exception as error:
+                # without variables or the message
+                (place,) = traceback.extract_tb(error.__traceback__, limit=-1)
+                self._log.write(
+                    "error", error=type(error).__name__, place=f"{place.filename}:{place.lineno}"
+                )
+                problem = HTTPException(500, "internal error")
+            # Uvicorn cuts an answer that has begun, which the client can see
+            if problem is not None and not usage.status:
+                body = {"error": problem.detail}
+                await json_response(body, problem.status_code, problem.headers)(
+                    scope, receive, answer
+                )
+        finally:  # the client may leave, or sending may fail
+            self._n_active -= is_counted
         self._record(scope, usage, time.perf_counter() - started)
 
     def _record(self, scope: Scope, usage: Usage, seconds: float) -> None:

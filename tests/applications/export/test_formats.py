@@ -19,6 +19,7 @@ from nbtext.applications.export.command import EXPORTERS
 from nbtext.applications.export.exporter import check_dense
 from nbtext.applications.export.javascript import javascript
 from nbtext.applications.export.sklearn_pipeline import check_pipeline
+from nbtext.applications.export.table import PARAMETERS
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.settings import FeatureSettings
@@ -140,7 +141,7 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
     rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
     assert rows[0] == ["kind", "feature", "idf", *classifier.fitted_.labels]
-    assert {row[0] for row in rows[2:]} == {"weight"}
+    assert {row[0] for row in rows[2:]} <= {"weight", *PARAMETERS}
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
     numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
     assert list(numbers) == list(classifier.fitted_.vocabulary or ())

@@ -18,6 +18,9 @@ NOT_HELD = {
     **dict.fromkeys(
         ("views", "weighted views", "views without calibration"), "with the setting `view`"
     ),
+    **dict.fromkeys(
+        ("marks", "long runs only", "char", "char_wb", "tilted"), "depend on its prior adjustment"
+    ),
 }
 
 
@@ -69,7 +72,12 @@ def test_two_labels(model: str, texts: list[str]) -> None:
 
 def test_own_tokens(texts: list[str]) -> None:
     """scikit-learn reads token patterns as nbtext does."""
-    check(TextClassifier(token_pattern=r"(?u)#?\b\w+\b").fit(texts[:40], ["a", "b"] * 20), texts)
+    check(
+        TextClassifier(token_pattern=r"(?u)#?\b\w+\b", calibrate=False).fit(
+            texts[:40], ["a", "b"] * 20
+        ),
+        texts,
+    )
 
 
 def test_labels_are_numbers_again(texts: list[str]) -> None:
@@ -97,18 +105,6 @@ def test_what_is_refused(options: dict[str, Any], labels: list[Any], reason: str
     with pytest.raises(ModelError, match=reason) as caught:
         classifier.to_sklearn()
     assert "\n" not in str(caught.value)
-
-
-def test_decisions_that_were_moved_are_refused() -> None:
-    """The label would not be the most probable one."""
-    texts, labels = documents("train")
-    classifier = TextClassifier().fit(texts, labels)
-    fitted = classifier.fitted_
-    calibration = replace(fitted.calibration, decision_offsets=np.zeros(len(fitted.labels)))
-    fitted = replace(fitted, task=replace(fitted.task, calibration=calibration))
-    classifier = TextClassifier.from_model(make_trained_model(fitted, classifier.counts_))
-    with pytest.raises(ModelError, match="optimize or targets moved its decisions"):
-        classifier.to_sklearn()
 
 
 def test_columns_of_a_matrix_are_refused() -> None:
