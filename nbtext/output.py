@@ -66,7 +66,6 @@ class Sink(io.RawIOBase):
         return True
 
 
-MAX_CELL = 2**31 - 1  # characters; a C long of Windows holds no larger limit
 FORMULA = r"[=+\-@\t\r]"  # the first character of a cell that a spreadsheet evaluates
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
@@ -76,18 +75,17 @@ def escape_formulas(rows: str) -> str:
 
     Numbers are not changed.
     """
-    import csv
-
-    csv.field_size_limit(MAX_CELL)
-    end = "\r\n" if rows.endswith("\r\n") else "\n"
-    texts = csv.reader(io.StringIO(rows, newline=""))
-    return "".join(",".join(map(_safe_cell, row)) + end for row in texts)
+    # csv.writer does not quote a carriage return in lines that end without one
+    plain = r'[^",\r\n]' if rows.endswith("\r\n") else r'[^",\n]'
+    return re.sub(rf'"(?:[^"]++|"")*+"|{plain}++', _safe_cell, rows)
 
 
-def _safe_cell(cell: str) -> str:
+def _safe_cell(found: re.Match[str]) -> str:
+    cell = found[0]
+    if cell.startswith('"'):
+        cell = cell[1:-1].replace('""', '"')
     if re.match(FORMULA, cell) and not re.fullmatch(NUMBER, cell):
         cell = "'" + cell
-    # csv.writer does not quote a carriage return in lines that end without one
     return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
 
 
