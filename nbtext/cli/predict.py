@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
+from nbtext.documents.decompression import suffix_compression
 from nbtext.errors import InputError, SettingsError, list_some, number_of, suggest
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
@@ -19,7 +21,7 @@ from nbtext.parallel import use_twice
 from nbtext.records import frozen
 from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
-from nbtext.settings import Excludes, Needs, part, setting
+from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,7 +126,9 @@ class Predict:
     Predict,
     common="-m -o --to --add-columns --min-probability --coverage --top-k --explain --input-format --text-field -j",
     example="nbtext predict letters/test -m letters.joblib --to jsonl",
-    notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
+    notes="If SOURCE is a directory of tables, and -o is a directory (or ends with /), a file is written for each table, with its "
+    "name. Files that are there are left alone, so that a run can be continued.\n\n"
+    "With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory does not grow with the number of documents.",
     rules=[
         Excludes("exit_status", "cluster"),
@@ -144,6 +148,63 @@ def predict(given: Predict) -> int:
     a record with an empty label. jsonl, json, table and header also have the reason; with
     --add-columns, --columns label,reason adds it to others.
     """
+    output = given.result.output
+    is_folder = output.endswith(os.sep) or os.path.isdir(output)
+    is_single = given.cluster.cluster is None and len(given.sources) == 1
+    if is_folder and is_single and os.path.isdir(given.sources[0]):
+        _predict_tables(given)
+        return 0
+    return _predict_sources(given)
+
+
+def _predict_tables(given: Predict) -> None:
+    """Write a file for each table of a directory, with its name, to another directory. A file that
+    is there is finished, because outputs are written completely or not at all, and is left alone.
+    """
+    from nbtext.documents.files import list_shards
+
+    (root,) = given.sources
+    folder = given.result.output
+    for name in ("rejected", "exit_status", "summary"):
+        if getattr(given, name):
+            raise refuse(name, "-o is a directory")
+    if os.path.realpath(folder).startswith(os.path.join(os.path.realpath(root), "")):
+        what = f"{folder} lies within SOURCE"
+        raise SettingsError(what, where="-o", hint="name a directory beside it")
+    shards, _ = list_shards(root, given.input, ())
+    sources: dict[str, str] = {}
+    for shard in shards:
+        if shard.reader != "file":
+            what = "holds other files than tables, which a directory as output needs"
+            raise InputError(what, where=root, hint="name a file with -o")
+        for path in shard.paths:
+            target = os.path.join(folder, _name_table(os.path.relpath(path, root), given.result.to))
+            if (other := sources.setdefault(target, path)) != path:
+                what = f"{other} and {path} would both be written to {target}"
+                raise SettingsError(what, where="to", hint="give one of them another name")
+    n_left = 0
+    for target, path in sources.items():
+        if os.path.lexists(target):
+            n_left += 1
+            continue
+        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+        result = replace(given.result, output=target)
+        _predict_sources(replace(given, sources=(path,), result=result))
+    what = f"wrote {number_of(len(sources) - n_left, 'file')} to {folder}"
+    left = f"; left {n_left:,} that were there" if n_left else ""
+    running.say(what + left, quiet=given.run.quiet)
+
+
+def _name_table(name: str, output_format: str | None) -> str:
+    """Return the name of a table with the suffix of a format; None: with its own."""
+    plain, _ = suffix_compression(name)
+    if output_format is None:
+        return name
+    return f"{os.path.splitext(plain)[0]}.{output_format}{name[len(plain) :]}"
+
+
+def _predict_sources(given: Predict) -> int:
+    """Predict the documents of all sources, and return the exit status."""
     from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
 

@@ -259,3 +259,35 @@ def test_rows_that_another_format_cannot_hold(
     assert ran.status in (1, 2)
     assert part in ran.err
     assert not (tmp_path / "x.csv").exists() and not (tmp_path / "x.parquet").exists()
+
+
+def test_a_directory_of_tables(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """Each table is written under its name, as by itself; what is there stays, so that a run can be
+    continued.
+    """
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    tables = ["a.csv", "c.jsonl", "sub/b.tsv"]
+    for name in tables:
+        write_rows(tmp_path / "in" / name, [{"text": text} for text in TEXTS[:3]])
+    ask = f"-m {model} --add-columns --score trash=p"
+    ran = nbtext(f"predict in {ask} -o out/").ok()
+    assert "wrote 3 files to out/" in ran.err
+    for name in tables:
+        alone = nbtext(f"predict in/{name} {ask}").out
+        assert (tmp_path / "out" / name).read_text() == alone
+    (tmp_path / "out" / "a.csv").write_text("of somebody else")
+    (tmp_path / "out" / "c.jsonl").unlink()
+    again = nbtext(f"predict in {ask} -o out").ok()
+    assert "wrote 1 file to out; left 2 that were there" in again.err
+    assert (tmp_path / "out" / "a.csv").read_text() == "of somebody else"
+    assert (tmp_path / "out" / "c.jsonl").read_text() == nbtext(f"predict in/c.jsonl {ask}").out
+    nbtext(f"predict in {ask} --to csv -o others/").ok()
+    found = sorted(
+        str(path.relative_to(tmp_path / "others")) for path in (tmp_path / "others").rglob("*.*")
+    )
+    assert found == ["a.csv", "c.csv", "sub/b.csv"]
+    assert nbtext(f"predict in {ask} -o in/out/").status == 2
+    write_rows(tmp_path / "in" / "a.jsonl", [{"text": "bins"}])
+    ran = nbtext(f"predict in {ask} --to csv -o more/")
+    assert (ran.status, "would both be written to more/a.csv" in ran.err) == (2, True)
+    assert not (tmp_path / "more").exists()
