@@ -98,7 +98,7 @@ def suggest(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     nearest = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(names)}"
+    return f"did you mean {nearest[0]}?" if nearest else f"there are {list_some(names, 30)}"
 
 
 def reason_of(error: Exception) -> str:

@@ -447,9 +447,21 @@ def describe_difference(one: Any, other: Any, names: Iterable[str]) -> str | Non
         values = getattr(one, name), getattr(other, name)
         if repr(values[0]) != repr(values[1]):
             option = "separate-fields" if name == "fields" else name.replace("_", "-")
-            shown = ("not given" if value in (None, ()) else str(value)[:40] for value in values)
+            shown = (
+                "not given" if value in (None, ()) else format_value(value)[:40] for value in values
+            )
             return f"have different settings: --{option} is {' and '.join(shown)}"
     return None
+
+
+def format_value(value: Any) -> str:
+    """Return a value of a setting as it is typed: a pair is `ham=0.99`, and commas separate several
+    values.
+    """
+    if not isinstance(value, tuple | list):
+        return str(value)
+    is_pair = len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], float)
+    return ("=" if is_pair else ",").join(map(format_value, value))
 
 
 def facts_of(field: dataclasses.Field[Any]) -> Setting:

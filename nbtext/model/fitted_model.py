@@ -318,7 +318,7 @@ class TrainedModel:
             what = "the command needs the counts of the training documents, which the model file does not hold"
             raise ModelError(
                 what,
-                hint="train it with --keep-sample N, or give the documents instead of the model",
+                hint="train it with --keep-sample N",
             )
         return self.load_counts()
 

@@ -21,6 +21,7 @@ from nbtext.report.records import Row
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_features
 from nbtext.report.training import format_parts, format_unlabeled
+from nbtext.settings import format_value
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -191,10 +192,7 @@ def _decision_lines(
 
 
 def _settings_line(inspection: Inspection | MatrixInspection) -> Iterator[tuple[str, str]]:
-    texts = {
-        name: ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-        for name, value in (inspection.settings or {}).items()
-    }
+    texts = {name: format_value(value) for name, value in (inspection.settings or {}).items()}
     if texts:
         yield "settings", ", ".join(f"{name}={printable(text)}" for name, text in texts.items())
 

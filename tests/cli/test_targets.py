@@ -417,3 +417,17 @@ def test_the_command_line_names_options(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("text,label\nred,a\nblue,b\n")
     for command in (["train", "-o", "m"], ["vectorize", "-o", "m.npz"]):
         assert "--min-df" in nbtext(*command, "d.csv", "--min-df", "100").err
+
+
+def test_values_of_targets_are_shown_as_they_are_typed(nbtext: Any, letters: Path) -> None:
+    """By inspect, and by the error of models that cannot be merged; no list of models is cut."""
+    for name, more in (("a", "--min-precision trash=0.9"), ("b", "")):
+        nbtext(f"train {letters}/train -q -o {name}.joblib {more}").ok()
+    shown = nbtext("inspect a.joblib --features 1 --to table").ok().out
+    assert "min_precision=trash=0.9" in shown
+    said = "--min-precision is trash=0.9 and not given"
+    nbtext("merge a.joblib b.joblib -o c.joblib").refused(1, said)
+    ask = f"compare {letters}/train --models"
+    nbtext(f"{ask} best").refused(2, "nbtext train --model best tries models")
+    listed = nbtext(f"{ask} zzz").refused(2, "there are auto, multinomial").err
+    assert "svm" in listed and "…" not in listed

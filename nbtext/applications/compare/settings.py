@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtext.bayes.settings import BEST
 from nbtext.errors import SettingsError, suggest
 from nbtext.evaluation.settings import models_to_compare
 from nbtext.records import frozen
@@ -44,9 +45,11 @@ class CurveSettings(Settings):
         known = models_to_compare()
         for name in self.models or ():
             if name not in known:
-                raise SettingsError(
-                    f"{name!r} is not a model", where="models", hint=suggest(name, known)
+                is_search = name == BEST
+                hint = (
+                    "nbtext train --model best tries models" if is_search else suggest(name, known)
                 )
+                raise SettingsError(f"{name!r} is not a model", where="models", hint=hint)
         if self.models is not None and len(self.models) > len(set(self.models)):
             raise SettingsError("name each model once", where="models")
         if self.sizes is not None and min(self.sizes) < 1:

@@ -142,7 +142,8 @@ def content_type(request: Request) -> str:
     if kind is None:
         expected = ", ".join((JSON, JSONL, TEXT))
         raise HTTPException(
-            415, f"the content type is {name or 'not given'}; expected one of {expected}"
+            415,
+            f"the content type is {name or 'not given'}; expected one of {expected}, such as by curl --json",
         )
     return kind
 
