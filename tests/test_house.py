@@ -84,7 +84,7 @@ MAX_APPLICATION_TOKENS = {
     "export": 5_030,
     "keywords": 3_888,
     "label": 6_770,
-    "prevalence": 5_310,
+    "prevalence": 5_370,
     "review": 10_500,
     "sample": 1_132,
     "serve": 9_300,

@@ -242,10 +242,9 @@ def _predict_sources(given: Predict) -> int:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
     run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
-    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
-        source,
-        on_batch,
-    ):
+    with running.open_documents(
+        given.sources, read, run, trained_on=fitted.input, output=output
+    ) as (source, on_batch):
         predictions = predict_source(
             fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch
         )

@@ -312,6 +312,7 @@ def open_documents(
     run: RunSettings,
     *,
     trained_on: ModelInput | None = None,
+    output: str = "-",
 ) -> Iterator[tuple[Source, OnBatch]]:
     """Open the documents of a command; yield the source, and a callback that shows the progress.
 
@@ -320,6 +321,8 @@ def open_documents(
 
     trained_on  the input of the training documents of the model; these documents are read in the
                 same way
+    output      the file that what is read goes to; if it is not standard output, a line at the end
+                says how many documents
     """
     from nbtext.documents.batch import EXCLUDED_IDS, Batch, ReadCount
     from nbtext.documents.settings import DEFAULT_ENCODING
@@ -399,6 +402,8 @@ def open_documents(
         what = f"{number_of(counted.n_unread, 'document')} could not be read"
         say(f"{what}; the first is {counted.first}", quiet=quiet)
     say_repairs()
+    if output not in STANDARD_OUTPUT:
+        say(f"{number_of(counted.n_documents, 'document')} to {output}", quiet=quiet)
 
 
 def _check_places(source: Source, sources: tuple[str, ...]) -> None:

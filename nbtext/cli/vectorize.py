@@ -72,17 +72,16 @@ def vectorize(given: Vectorize) -> None:
     like = _load_like(given.like)
     run = given.run
     trained_on = None if like is None else like.input
-    with running.open_documents(given.sources, given.input, run, trained_on=trained_on) as (
-        source,
-        on_batch,
-    ):
+    with running.open_documents(
+        given.sources, given.input, run, trained_on=trained_on, output=target
+    ) as (source, on_batch):
         matrix = vectorize_source(
             source, given.features, like=like, jobs=run.jobs, on_batch=on_batch
         )
-    with atomic_output(target) as file:
-        write_matrix(
-            matrix, file, output_format=chosen, labels=None if like is None else like.labels
-        )
+        with atomic_output(target) as file:
+            write_matrix(
+                matrix, file, output_format=chosen, labels=None if like is None else like.labels
+            )
 
 
 def _load_like(path: str | None) -> Like | None:

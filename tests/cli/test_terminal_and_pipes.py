@@ -253,3 +253,16 @@ def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
     nbtext("predict new.csv --text-field subject -m m.joblib").refused(
         2, "--text-field subject,body --separate-fields"
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["predict lines.txt -m m -o p.csv", "vectorize lines.txt -o p.npz"]
+)
+def test_a_line_at_the_end(nbtext: Any, command: str) -> None:
+    """It says how many documents went where, but not with --quiet or to standard output."""
+    Path("lines.txt").write_text("a red one\na blue one\n")
+    Path("d.csv").write_text("text,label\nred round,a\nred,a\nblue long,b\nblue,b\n")
+    nbtext("train d.csv -q -o m").ok()
+    assert nbtext(command).ok().err.endswith(f"2 documents to {command.rsplit(maxsplit=1)[-1]}\n")
+    assert nbtext(f"{command} -q").ok().err == ""
+    assert " documents to " not in nbtext("predict lines.txt -m m").ok().err
