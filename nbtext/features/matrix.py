@@ -70,7 +70,7 @@ MEMORY_BYTES = 64 << 20
 UNPACKED_RATIO = 10  # a compressed file of more than this ratio is refused as a bomb,
 UNPACKED_ALLOWANCE = 8 << 20  # unless it decompresses to at most this size
 MAX_COLUMNS = 1 << 22  # of a matrix without names of features
-MAX_EMPTY_ROWS = 1_000_000  # that a header may claim
+MAX_EMPTY_ROWS = 1 << 16  # that a header may claim: each costs memory and time
 # at most so many together, unless one document has more
 BLOCK_DOCUMENTS = 4096
 BLOCK_ENTRIES = 1 << 20

@@ -379,6 +379,7 @@ def test_broken_svmlight(nbtext: Any, tmp_path: Path, content: bytes) -> None:
         b"%%MatrixMarket matrix array real general\n1 1\n1\n",
         b"%%MatrixMarket matrix coordinate real general\n1 1 2\n",
         b"%%MatrixMarket matrix coordinate real general\n99999999999 1 0\n",
+        b"%%MatrixMarket matrix coordinate real general\n1000000 2 0\n",
         b"%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n",
         b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n",
     ],
