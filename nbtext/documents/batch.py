@@ -518,20 +518,16 @@ def make_batch(
         if settings.folder is not None:
             for row, value in enumerate(given):
                 labels[row] = settings.folder if value is MISSING_KEY else labels[row]
-    groups: list[str | None] | None = None
+    groups = None
     if settings.split_field is not None:
-        groups = list(map(name_of, read(settings.split_field)))
-        hint = f"{settings.split_option} needs a value for each document"
-        for row in [row for row, group in enumerate(groups) if group is None]:
-            problem = InputError(f"the document has no `{settings.split_field}`", hint=hint)
-            found.setdefault(row, problem)
+        groups = read_groups(read(settings.split_field), settings, origin, numbers, found)
     if found or any(None in field for field in fields):
         fields = [
             ["" if row in found else text or "" for row, text in enumerate(field)]
             for field in fields
         ]
     batch = Batch(ids, join_fields(fields, settings), labels, origin=origin, line_numbers=numbers)
-    batch.groups = None if groups is None else [group or "" for group in groups]
+    batch.groups = groups
     for row, problem in sorted(found.items()):
         # its traceback, and that of its context, would keep what was read
         problem.__context__ = problem.__cause__ = None
@@ -603,6 +599,43 @@ def read_each(
             problems.setdefault(row, problem)
         found.append(result)
     return found
+
+
+def read_groups(
+    values: Sequence[str | None],
+    settings: InputSettings,
+    origin: str,
+    numbers: Sequence[int | str],
+    problems: dict[int, InputError],
+) -> list[str]:
+    """Return the group of each document, or its timestamp with NUL and its place; see
+    `make_batch`.
+    """
+    groups = read_each(values, partial(_read_group, settings=settings), problems)
+    groups = [group or "" for group in groups]
+    if not settings.is_split_by_time:
+        return groups
+    return [f"{time}\0{origin}{number}" for time, number in zip(groups, numbers, strict=True)]
+
+
+def _read_group(value: str | None, settings: InputSettings) -> str:
+    """Return the group or the timestamp that a value stands for; InputError if it is missing, or no
+    date of which a period is wanted.
+    """
+    name = settings.split_field or ""
+    group = name_of(value)
+    if group is None:
+        hint = f"{settings.split_option} needs a value for each document"
+        raise InputError(f"the document has no `{name}`", hint=hint)
+    if settings.split_period:
+        # only then, because the import takes time
+        from nbtext.documents.times import read_period, refuse_time
+
+        period = read_period(group, settings.split_period)
+        if period is None:
+            raise refuse_time(group, name, f"a date with a {settings.split_period}")
+        return period
+    return group
 
 
 def _missing_text(

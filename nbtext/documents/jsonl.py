@@ -16,11 +16,11 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects
+from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects, read_groups
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
 from nbtext.documents.decoding import BOM, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, name_of, read_indicators, read_label, text_of
+from nbtext.documents.fields import Label, read_indicators, read_label, text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, origin_of
@@ -116,7 +116,11 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     if columns is None:
         raise _UnusualLineError
     texts, ids, others = columns
-    split = list(map(name_of, _require_texts(others[0]))) if groups else None
+    numbers = range(first, first + len(ids))
+    problems: dict[int, InputError] = {}
+    split = None
+    if groups:
+        split = read_groups(_require_texts(others[0]), settings, origin, numbers, problems)
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
         names = settings.label_fields
@@ -127,11 +131,11 @@ def _parse_flat(lines: LineDocuments) -> Batch:
             raise _UnusualLineError
         read = {value: _read_scanned(value, settings) for value in set(others[-1])}
         labels = [read[value] for value in others[-1]]
-    if split is not None and not all(split):
+    if problems:
         raise _UnusualLineError
     batch = Batch(ids, join_fields(texts, settings), labels, origin=origin)
-    batch.line_numbers = range(first, first + len(ids))
-    batch.groups = [group or "" for group in split] if split is not None else None
+    batch.line_numbers = numbers
+    batch.groups = split
     if None in labels and len(lines.block.data) < LARGE_CHARACTERS:
         row = labels.index(None)
         batch.names = tuple(decoder.decode(lines.block.data.split(b"\n", row + 1)[row].decode()))

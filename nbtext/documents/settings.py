@@ -20,6 +20,8 @@ DOUBLED = "doubled"
 BACKSLASH = "backslash"
 PLAIN = "none"
 DEFAULT_ENCODING = "utf-8"
+# of a date, by which documents are grouped, with the number of characters of such a date
+PERIODS = {"year": 4, "month": 7, "day": 10}
 
 
 @frozen
@@ -214,6 +216,9 @@ class InputSettings(Settings):
     # the column, key or header of the group or the timestamp of a document
     split_field: str | None = None
     split_option: str = "--group-field"  # the option that names it
+    split_period: str = ""  # of a date by which documents are grouped; "": by the value itself
+    # whether the field is a time, whose value NUL and the place of the document follow
+    is_split_by_time: bool = False
     # "file", "mail": a file of plain text is one document; else each of its lines is
     input_unit: str | None = None
     # the folder of a file, which is the label of rows without a column or key of the label
@@ -266,6 +271,15 @@ class InputSettings(Settings):
         """The columns or keys of all fields of a document."""
         others = () if self.split_field is None else (self.split_field,)
         return (*self.text_field, *self.label_names, self.id_field, *others)
+
+    def group_by(self, field: str | None, option: str = "--group-field") -> InputSettings:
+        """Return the settings with the field of the groups, such as `created:month`, the months of
+        a date.
+        """
+        name, _, period = (field or "").rpartition(":")
+        if not name or period not in PERIODS:
+            return replace(self, split_field=field, split_option=option)
+        return replace(self, split_field=name, split_option=option, split_period=period)
 
     def of_unit(self, unit: str) -> InputSettings:
         """Return the settings for a source of a unit; fields that belong to another unit become the

@@ -6,11 +6,8 @@ search is cross-validated by a search for each fold.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +17,7 @@ import numpy as np
 from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import COMBINED, ModelSettings
 from nbtext.documents.batch import Batch, join_batches
+from nbtext.documents.times import sort_keys
 from nbtext.errors import SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
@@ -53,11 +51,6 @@ Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
 
 BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
-OTHER_DATE = (  # whose order as texts is not that of time
-    r"\d{1,2} ?([./-]) ?\d{1,2} ?\1 ?(?:\d{4}|\d\d)(?!\d)"  # 31.12.2024, 12/31/24
-    # 31 December 2024, Dec 31, 2024
-    r"|\D*?(?:\d{1,2}\.? +[^\W\d]{3,}|[^\W\d]{3,}\.? +\d{1,2}),?\.? +\d{4}\b"
-)
 
 
 def cross_validate(
@@ -372,7 +365,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> Integers:
     if settings.group_field is not None and groups is not None:
         return grouped_folds(groups, settings.folds, seed=settings.seed)
     if settings.order_field is not None and groups is not None:
-        return time_series_folds(groups, settings.folds or TIME_STEPS)
+        n_steps = settings.folds or TIME_STEPS
+        return time_series_folds(groups, n_steps, name=settings.order_field)
     n_folds = settings.folds or 0
     n_documents = len(documents)
     if not 2 <= n_folds <= n_documents:
@@ -427,11 +421,15 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
     return np.asarray(folds[numbers])
 
 
-def time_series_folds(times: Array, n_steps: int) -> Integers:
+def time_series_folds(times: Array, n_steps: int, name: str = "time") -> Integers:
     """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay
     together.
+
+    times  each with the place of its document after NUL, for errors
+    name   the field that holds them
     """
-    found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
+    texts, _, places = zip(*(time.partition("\0") for time in times.tolist()), strict=True)
+    found, moments = np.unique(sort_keys(texts, places, name), return_inverse=True)
     if len(found) < 2:
         raise SettingsError(
             "all documents have the same timestamp",
@@ -443,47 +441,3 @@ def time_series_folds(times: Array, n_steps: int) -> Integers:
     if steps.max() == 0:  # nearly all documents have the last timestamp
         steps = moments == moments.max()
     return np.asarray(steps, dtype=np.int64)
-
-
-def sort_keys(times: list[str]) -> Array:
-    """Return the sort keys of timestamps: numbers if all are numbers, else dates, else text.
-
-    Raises
-    ------
-    SettingsError
-        Most are numbers or dates, and some are not; or they are dates whose order of day and month
-        is not known, or that name the month.
-    """
-    from email.utils import parsedate_to_datetime
-
-    for read, kind in (
-        (float, "number"),
-        (datetime.fromisoformat, "date"),
-        (parsedate_to_datetime, "date"),
-    ):
-        found = np.array([_read_time(time.strip(), read) for time in times])
-        odd = np.flatnonzero(np.isnan(found))
-        if not len(odd):
-            return found
-        if len(odd) < len(times) / 2:
-            what = f"{times[odd[0]]!r} is not a {kind}, but most of the others are"
-            raise SettingsError(what, where="--order-field", hint="correct the field")
-    dates = [time for time in times if re.match(OTHER_DATE, time.strip())]
-    if 2 * len(dates) >= len(times):
-        what = f"the order of dates such as {dates[0]!r} is not known"
-        hint = "write them as 2024-12-31"
-        raise SettingsError(what, where="--order-field", hint=hint)
-    return np.array(times, dtype=object)
-
-
-def _read_time(text: str, read: Callable[[str], float | datetime]) -> float:
-    """Return a number, or seconds since 1970, NaN if it is neither; a time without a zone is
-    UTC.
-    """
-    try:
-        found = read(text)
-        if isinstance(found, datetime):
-            return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return math.nan
-    return found

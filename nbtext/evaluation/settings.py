@@ -38,13 +38,14 @@ class FoldSettings(Settings):
     )
     group_field: str | None = setting(
         None,
-        "Column, JSON key or mail header of a group, such as the author. A group stays in one fold.",
+        "Column, JSON key or mail header of a group, such as the author. A group stays in one fold. NAME:month "
+        "groups by the month of a date, and so do :day and :year.",
         metavar="NAME",
     )
     order_field: str | None = setting(
         None,
         "Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
-        "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts that "
+        "column, JSON key or mail header of the time: a number, or a date such as 2024-12-31. --folds is the number of parts that "
         "are predicted, 10 by default; one more part, the earliest, is used for training only.",
         metavar="NAME",
     )
@@ -73,7 +74,14 @@ class FoldSettings(Settings):
 
     def add_split(self, settings: InputSettings) -> InputSettings:
         """Return the input settings with the field that holds the groups or timestamps."""
-        return replace(settings, split_field=self.split_field, split_option=self.split_option)
+        if self.order_field is None:
+            return settings.group_by(self.group_field)
+        return replace(
+            settings,
+            split_field=self.order_field,
+            split_option=self.split_option,
+            is_split_by_time=True,
+        )
 
 
 def models_to_compare() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +94,35 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
     (threads / "wards.jsonl").write_text("\n".join(lines))
     found = nbtext("evaluate wards.jsonl --group-field ward --to json", cwd=threads).ok().json
     assert found["documents"] == 252
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_a_time_split_does_not_train_on_the_future(nbtext: Any, tmp_path: Path, name: str) -> None:
+    """Months of one digit are in order, groups are months, and what is no date is an error with its
+    place, in every format.
+    """
+    rows = [
+        {"text": f"word{n % 3}", "label": "ab"[n % 2], "day": f"2024-{1 + n // 4}-1"}
+        for n in range(48)
+    ]
+    for row in rows[::2]:
+        row["day"] = row["day"].replace("-", "/")
+    write_rows(tmp_path / name, rows)
+    held = "--held-out h.csv"
+    nbtext(f"evaluate {name} --order-field day --folds 11 {held}").ok()
+    found = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
+    assert [int(row[-1]) for row in found] == [n // 4 for n in range(4, 48)]
+    nbtext(f"evaluate {name} --group-field day:month {held} --force").ok()
+    found = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
+    folds = [int(row[-1]) for row in found]
+    assert folds == [1 + n // 4 for n in range(48)]
+    nbtext(f"train {name} -o m.joblib").ok()
+    shares = (
+        nbtext(f"prevalence {name} -m m.joblib --group-field day:month --to jsonl").ok().records
+    )
+    assert {row["group"] for row in shares} == {f"2024-{month:02}" for month in range(1, 13)}
+    rows[20]["day"] = "1/6/2024"
+    write_rows(tmp_path / name, rows)
+    place = f"{name}:{22 if name == 't.csv' else 21}: `day` is '1/6/2024'"
+    for option in ("--order-field day", "--group-field day:month"):
+        nbtext(f"evaluate {name} {option}").refused(1, place, "write dates as 2024-12-31")

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from nbtext.errors import SettingsError
-from nbtext.evaluation.cross_validation import sort_keys
-
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 TABLE = "text,label\nwin cash,spam\nno idea,\nlunch,ham\nnoon lunch,ham\nprize,spam\n"
 
@@ -126,43 +123,3 @@ def test_rows_without_a_label_are_left_out_on_request(nbtext: Any, tmp_path: Pat
         assert "t.csv:3" not in ran.err, ran.err
         assert "skipped 1: without a label" in ran.err or command[0] == "forget", ran.err
     nbtext("predict t.csv -m m --skip-unlabeled").refused(2)
-
-
-DATES = [
-    ["31.12.2024", "1.2.2024"],
-    ["31.12.24 10:00", "01.02.24 11:00"],
-    ["12/31/2024", "1/2/2024"],
-    ["31-12-2024", "01-02-2024"],
-    ["5 March 2024", "6 April 2023"],
-    ["5. März 2024", "6. Mai 2023"],
-    ["Jan 5, 2024", "Feb 3, 2023"],
-    ["31.12.2024", "unknown"],
-]
-
-
-@pytest.mark.parametrize("times", DATES, ids=str)
-def test_dates_whose_order_is_not_known_are_refused(times: list[str]) -> None:
-    """As texts, they would be ordered by their day."""
-    with pytest.raises(
-        SettingsError, match=r"the order of dates such as .* is not known; write them as 2024-12-31"
-    ):
-        sort_keys(times)
-
-
-def test_versions_and_names_are_ordered_as_texts() -> None:
-    for times in (
-        ["1.2.3", "1.10.3"],
-        ["spring", "fall"],
-        ["2024 Q1", "2024 Q2"],
-        ["v1/2/2024", "a"],
-    ):
-        assert sort_keys(times).tolist() == times
-
-
-def test_an_order_of_dates_as_typed(nbtext: Any, tmp_path: Path) -> None:
-    rows = "".join(
-        f"word{n % 3},{'ab'[n % 2]},{n + 1:02}.{12 - n % 12:02}.2024\n" for n in range(20)
-    )
-    (tmp_path / "t.csv").write_text(f"text,label,day\n{rows}")
-    ran = nbtext("evaluate t.csv --folds 3 --order-field day")
-    assert ran.status == 2 and "--order-field: the order of dates such as '" in ran.err

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import (
     grouped_folds,
-    sort_keys,
     time_series_folds,
 )
 
@@ -61,39 +60,9 @@ def test_ten_steps_of_a_hundred_days() -> None:
     assert np.bincount(time_series_folds(days, 10)).tolist() == [10] * 11
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        ["9", "10", "1e3", "inf"],
-        ["2024-05-06", "2024-05-06T01:00:00+05:00", "2024-05-06T00:00:01", "2024-10-01"],
-        [
-            "Mon, 01 Jan 2024 10:00:00 +0000",
-            "Mon, 01 Jan 2024 10:00:00 -0100",
-            "Tue, 2 Jan 2024 01:00:00 GMT",
-        ],
-        ["2024-05", "2024-06 or so", "x"],
-    ],
-    ids=["numbers", "dates", "mails", "text"],
-)
-def test_what_times_sort_by(times: list[str]) -> None:
-    """Numbers by size, dates by the moment, anything else as text."""
-    found = sort_keys(times).tolist()
-    if times[0] == "2024-05-06":
-        assert found[1] < found[0] < found[2] < found[3]
-    else:
-        assert found == sorted(found)
-
-
-def test_a_time_unlike_the_others() -> None:
-    """A date among text is text; text among dates is an error that shows it."""
-    assert sort_keys(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
-    with pytest.raises(SettingsError, match="'spring' is not a date, but most of the others are"):
-        sort_keys(["2024-05-06", "2024-05-07", "spring"])
-
-
 def test_one_group_and_one_time() -> None:
     """That makes no sense, and the error names the option."""
-    same = np.array(["x"] * 9, dtype=object)
+    same = np.array(["7"] * 9, dtype=object)
     for deal in (lambda: grouped_folds(same, 2, seed=1), lambda: time_series_folds(same, 5)):
         with pytest.raises(SettingsError, match="all documents have the same"):
             deal()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from nbtext.applications.prevalence.settings import PrevalenceSettings
 from nbtext.cli import running
 from nbtext.cli.command import command
@@ -35,12 +33,8 @@ def prevalence(given: PrevalenceSettings) -> None:
     from nbtext.artifact.model import load_model
 
     chosen = running.result_format(given.result)
-    input_settings = given.input
+    input_settings = given.input.group_by(given.group_field)
     trained = load_model(given.model)
-    if given.group_field is not None:
-        input_settings = replace(
-            input_settings, split_field=given.group_field, split_option="--group-field"
-        )
     trained_on = trained.fitted.input
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on

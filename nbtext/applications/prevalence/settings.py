@@ -20,8 +20,8 @@ class PrevalenceSettings:
     model: str = options.model_file()
     group_field: str | None = setting(
         None,
-        "Column, JSON key or mail header of a group, such as the month. Each group has its own shares: a row for "
-        "each group and label.",
+        "Column, JSON key or mail header of a group, such as the author. Each group has its own shares: a row for "
+        "each group and label. NAME:month groups by the month of a date, and so do :day and :year.",
         metavar="NAME",
     )
     result: options.ResultSettings = options.result()
