@@ -138,6 +138,7 @@ class Predict:
             for name in ("add_columns", "score", "rejected", "coverage", "top_k", "explain")
         ),
         Needs("rejected", "keep"),
+        Excludes("where", "add_columns", because="all rows are written"),
         Excludes("spreadsheet_safe", "add_columns", because="the rows keep their cells"),
     ],
 )

@@ -66,7 +66,7 @@ def vectorize(given: Vectorize) -> None:
     target = running.binary_output(given.output)
     chosen = given.to or running.format_of(target, MATRIX_FORMATS) or "npz"
     if chosen == "mtx" and given.features.select is None:
-        for name in ("label", "label_separator", "label_fields"):
+        for name in ("label", "label_separator", "label_fields", "missing_labels"):
             if getattr(given.input, name):
                 raise refuse(name, "the format mtx has no labels")
     like = _load_like(given.like)

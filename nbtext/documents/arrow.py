@@ -8,6 +8,7 @@ written again with columns added or labels changed; types and metadata stay.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +19,7 @@ from typing import IO, Any
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_raw_blocks
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.fields import find_fields, find_value
+from nbtext.documents.fields import find_fields, find_value, take_columns
 from nbtext.documents.rows import (
     LINES_HINT,
     PREFIX_HINT,
@@ -97,7 +98,9 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             return
         schema = pa.ipc.open_file(file).schema
         start, names = _begin(stream, options, schema, "arrow")
-        wanted = pa.ipc.IpcReadOptions(included_fields=list(map(schema.names.index, names)))
+        wanted = pa.ipc.IpcReadOptions(
+            included_fields=[place for place, name in enumerate(schema.names) if name in names]
+        )
         table = pa.ipc.open_file(file, options=wanted)
         yield from _read_groups(
             start,
@@ -119,18 +122,13 @@ def _begin(
     settings = options.settings
     known = schema.names
     wanted = settings.field_names
+    find_fields(known, settings, stream.path)
     # `data.text` is a field of the column `data`, which is a struct
     used = [name for name in known if any(f"{each}.".startswith(f"{name}.") for each in wanted)]
-    nested = [
-        each
-        for each in wanted
-        if each not in known and each.startswith(tuple(f"{n}." for n in used))
-    ]
-    find_fields([*known, *dict.fromkeys(nested)], settings, stream.path)
     empty = pa.RecordBatch.from_arrays(
         [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
     )
-    start = ArrowRows(kind, stream.path, empty, 1, used, options)
+    start = ArrowRows(kind, stream.path, empty, 1, options)
     return start, known if settings.keeps_rows else used
 
 
@@ -257,21 +255,20 @@ class ArrowRows:
         All columns, or those that are read, if rows are not kept.
     first_row : int
         The number of the first row in the file, from 1.
-    columns : list of str
-        The names of the columns that hold fields of documents.
     """
 
     format: str
     path: str
     table: Any
     first_row: int
-    columns: list[str]
     options: ReadOptions
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the values of all columns of a row."""
         with convert_arrow_errors(self.path):
             found: dict[str, Any] = self.table.slice(row, 1).to_pylist()[0]
+        for name, names in _find_class_names(self.table.schema, found).items():
+            found[name] = _name_classes(found[name], names)
         return found
 
     def slice(self, start: int, stop: int) -> ArrowRows:
@@ -290,16 +287,61 @@ class ArrowRows:
             The columns are broken.
         """
         settings = self.options.settings
+        names = self.table.schema.names
+        places = find_fields(names, settings, self.path)
         with convert_arrow_errors(self.path):
             if settings.keeps_rows:
                 self.table.validate(full=True)
-            columns = {name: _values_of(self.table.column(name)) for name in self.columns}
-        for name in settings.field_names:
-            if name not in columns and "." in name:  # a field of a struct
-                rows = zip(*columns.values(), strict=True)
-                records = (dict(zip(columns, row, strict=True)) for row in rows)
-                columns[name] = [find_value(record, name) for record in records]
-        return make_batch_of_rows(columns, self, self.options, self.table.schema.names)
+            columns = take_columns(names, places, self._values_of, settings)
+        others = columns.keys() - {*settings.text_field, *settings.label_fields}
+        for name, classes in _find_class_names(self.table.schema, others).items():
+            columns[name] = [_name_classes(each, classes) for each in columns[name]]
+        return make_batch_of_rows(columns, self, self.options, names)
+
+    def _values_of(self, place: int) -> list[Any]:
+        return _values_of(self.table.column(place))
+
+
+def _find_class_names(schema: Any, columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of the labels whose numbers a column, or a field of its structs, holds; by
+    the column.
+
+    Source: what Hugging Face's library datasets writes (`ClassLabel`)
+    """
+    try:
+        described = json.loads((schema.metadata or {}).get(b"huggingface", b"null"))
+        features = _without_lists(described["info"]["features"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return {}
+    found = {}
+    for column in columns:
+        feature = find_value(features, column) if isinstance(features, dict) else None
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+            names = feature.get("names")
+            found[column] = list(map(str, names)) if isinstance(names, list) else []
+    return found
+
+
+def _without_lists(feature: Any) -> Any:
+    """Return the description of columns, in which a list is described by its items."""
+    if isinstance(feature, list) and len(feature) == 1 and isinstance(feature[0], dict):
+        return _without_lists(feature[0])
+    if not isinstance(feature, dict):
+        return feature
+    if isinstance(feature.get("_type"), str) and "feature" in feature:
+        return _without_lists(feature["feature"])
+    return {name: _without_lists(inner) for name, inner in feature.items()}
+
+
+def _name_classes(value: Any, names: Sequence[str]) -> Any:
+    """Return the label of a number, or of each number of a list; None for a negative one, which
+    stands for a missing label.
+    """
+    if isinstance(value, list):
+        return [_name_classes(each, names) for each in value]
+    if not isinstance(value, int) or value >= len(names):
+        return value
+    return names[value] if value >= 0 else None
 
 
 def table_of_rows(
@@ -322,7 +364,7 @@ def table_of_rows(
             raise InputError(what, where=path, hint=LINES_HINT) from None
     table = pa.RecordBatch.from_arrays(arrays, names=list(names))
     options = ReadOptions(Encoding("utf-8"), InputSettings(), None)
-    return ArrowRows("arrow", path, table, 1, list(names), options)
+    return ArrowRows("arrow", path, table, 1, options)
 
 
 def _values_of(array: Any) -> list[Any]:
@@ -459,7 +501,7 @@ def _change_tables(
                     f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT
                 )
             place = old_schema.names.index(name)
-            arrays[place] = _replace_labels(arrays[place], new_labels, name, settings, rows.path)
+            arrays[place] = _replace_labels(rows, arrays[place], new_labels, name, settings)
         for column in columns:
             values = column.values
             if column.kind == "scores":
@@ -486,12 +528,14 @@ def _replace_rows(column: Any, rows: Iterable[int], new: Any) -> Any:
 
 
 def _replace_labels(
-    column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings, path: str
+    rows: ArrowRows, column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings
 ) -> Any:
     """Return a column with other labels in some rows; the other values and the type stay."""
     import pyarrow as pa
 
+    path = rows.path
     kind = column.type
+    classes = _find_class_names(rows.table.schema, () if settings.label_fields else [name])
     values = list[Any]()
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     for label in labels.values():
@@ -502,9 +546,14 @@ def _replace_labels(
             value = value[0]
         values.append(value if is_list else str(value))
     try:
+        for names in classes.values():  # whose numbers the column holds
+            values = [
+                list(map(names.index, each)) if is_list else str(names.index(each))
+                for each in values
+            ]
         new = pa.array(values, kind if is_list else pa.string()).cast(kind)
         return _replace_rows(column, labels, new)
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, ValueError):
         what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
         raise InputError(what, where=path, hint=LINES_HINT) from None
 

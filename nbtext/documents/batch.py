@@ -16,8 +16,11 @@ from nbtext.documents.fields import (
     MISSING_KEY,
     TYPE_NAMES,
     Label,
+    canonical,
+    find_indicator,
     find_value,
     format_names,
+    holds,
     name_of,
     read_indicators,
     read_label,
@@ -25,12 +28,13 @@ from nbtext.documents.fields import (
     several_labels,
 )
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import origin_of
+from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
+MIN_OBJECTS = 10  # at the beginning of a file, all of which may lack a key by mistake
 EXCLUDED_IDS = "listed in --exclude-ids"
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
@@ -132,6 +136,10 @@ class Batch:
         The documents as the file has them, if the settings keep them: with `format`, whose writer
         writes them, `path`, `slice(start, stop)`, and `fields(row)`, which returns the values of
         all columns, or None if the format has none.
+    left_out : dict of int to str
+        By the row, why a document is left out by a condition on its fields.
+    lists_missing : bool
+        Whether some labels may stand for a missing one.
     fields : list of dict, optional
         The values of all columns or keys of each document, if the settings ask for them.
     matrix : Matrix, optional
@@ -154,6 +162,8 @@ class Batch:
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: dict[str, int] = field(default_factory=dict)
     matrix: Any = None
+    left_out: dict[int, str] = field(default_factory=dict)
+    lists_missing: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -286,15 +296,18 @@ class Batch:
 
         take  returns the values of these documents in a column
         """
-        places = {row: place for place, row in enumerate(kept)} if self.problems else {}
+        has_rows = self.problems or self.left_out
+        places = {row: place for place, row in enumerate(kept)} if has_rows else {}
         names = ("ids", "labels", "groups", "line_numbers", "fields")
         columns = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
-        matrix = None if self.matrix is None else self.matrix.take(kept)
-        texts = tuple(map(take, self.columns))
-        return replace(self, **columns, columns=texts, problems=problems, rows=None, matrix=matrix)
+        batch = replace(self, **columns, problems=problems, rows=None)
+        batch.left_out = {places[row]: why for row, why in self.left_out.items() if row in places}
+        batch.matrix = None if self.matrix is None else self.matrix.take(kept)
+        batch.columns = tuple(map(take, self.columns))
+        return batch
 
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
@@ -331,6 +344,18 @@ class Batch:
         batch.note(HEADER_AGAIN, len(again))
         return batch
 
+    def without_labels(self, missing: Collection[str]) -> Batch:
+        """Return the batch without the labels that stand for a missing one."""
+        names = set(map(canonical, missing))
+
+        def keep(label: Label) -> Label:
+            if isinstance(label, tuple):
+                kept = tuple(each for each in label if canonical(each) not in names)
+                return kept or (None if label else label)
+            return None if canonical(label) in names else label
+
+        return replace(self, labels=list(map(keep, self.labels)), lists_missing=True)
+
     def filter(self, settings: InputSettings) -> Batch:
         """Return the documents that the settings do not leave out, with notes of how many were
         excluded.
@@ -338,7 +363,7 @@ class Batch:
         reasons = {
             row: reason
             for row in range(len(self))
-            if (reason := self._reason(row, settings)) is not None
+            if (reason := self.left_out.get(row, self._reason(row, settings))) is not None
         }
         if not reasons:
             return self
@@ -397,7 +422,10 @@ class Batch:
         place = self.place(row)
         what = "the document has no label"
         hint = FOLDER_HINT + SKIP_HINT
-        if self.matrix is not None:
+        if self.lists_missing:
+            what += ", or one of --missing-labels"
+            hint = SKIP_HINT.removeprefix(", or ")
+        elif self.matrix is not None:
             hint = "vectorize labeled documents to .npz or .svmlight" + SKIP_HINT
         elif self.names:
             what += f"; its keys or columns are: {format_names(self.names)}"
@@ -507,8 +535,8 @@ def make_batch(
             found.setdefault(row, too_long(limit))
     labels: list[Label]
     if settings.label_fields:
-        names = settings.label_fields
-        rows = zip(*map(read, names), strict=True)
+        names = settings.indicator_labels
+        rows = zip(*(columns.get(name, missing) for name in names), strict=True)
         labels = read_each(list(rows), lambda row: read_indicators(names, row, settings), found)
     else:
         name = settings.label_field
@@ -528,6 +556,10 @@ def make_batch(
         ]
     batch = Batch(ids, join_fields(fields, settings), labels, origin=origin, line_numbers=numbers)
     batch.groups = groups
+    for condition in settings.where:
+        for row, value in enumerate(columns.get(condition.field, missing)):
+            if row not in problems and not holds(condition, value):
+                batch.left_out.setdefault(row, f"left out by --where {condition}")
     for row, problem in sorted(found.items()):
         # its traceback, and that of its context, would keep what was read
         problem.__context__ = problem.__cause__ = None
@@ -565,8 +597,23 @@ def make_batch_of_objects(
             what = f"expected an object, found {TYPE_NAMES[type(value)]}"
             problems[row] = InputError(what, hint=hint)
     columns = {
-        name: [find_value(record, name) for record in records] for name in settings.field_names
+        name: [
+            find_value(record, name, is_label=name == settings.label_field) for record in records
+        ]
+        for name in settings.field_names
     }
+    if len(records) >= MIN_OBJECTS and numbers[0] == 1:
+        wanted = [condition.field for condition in settings.where]
+        wanted += () if settings.is_label_remembered else settings.label_fields
+        for name in wanted:
+            if set(map(id, columns[name])) == {id(MISSING_KEY)}:
+                what = f"none of the first {len(records):,} documents has the key `{name}`"
+                warn(origin.removesuffix(":"), what)
+    for name in settings.label_fields:
+        outer, _, key = name.rpartition(".")
+        for row, record in enumerate(records) if outer else ():
+            if columns[name][row] is MISSING_KEY:
+                columns[name][row] = find_indicator(find_value(record, outer), key)
     return make_batch(
         columns,
         settings,

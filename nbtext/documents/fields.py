@@ -7,11 +7,13 @@ A document has one label, or several in a list, in a text with a separator, or i
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import Condition, InputSettings
 from nbtext.errors import InputError, SettingsError, list_some, number_of
 
 # one label; several, or none, in a list; None if the source gives no label
@@ -19,6 +21,9 @@ Label = str | tuple[str, ...] | None
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = (
     "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
+)
+INDICATOR_HINT = (
+    f"{FIELDS_HINT}; --missing-labels names values that say that a label was not judged"
 )
 # labels of an error message, and keys or columns
 MAX_SHOWN = 5
@@ -40,7 +45,11 @@ TYPE_NAMES = {
 }
 MISSING_KEY = object()
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
+BRACKETS = ("<>", "><")  # separators of labels that stand between brackets each: <a><b>
+USUAL_KEYS = ("name", "label", "value", "title")  # of an object that stands for a label
+MAX_JSON = 1 << 20  # characters of a cell that is read as JSON
 
+_whole_number = re.compile(r"^([+-]?\d+)\.0+$")
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
@@ -78,6 +87,20 @@ def name_of(value: Any) -> str | None:
     return text.strip() or None if text is not None else None
 
 
+def canonical(text: str | None) -> str | None:
+    """Return a value as values are compared: 1.0 is 1, and True is true."""
+    if text in ("True", "False", "TRUE", "FALSE"):
+        return text.lower()
+    return _whole_number.sub(r"\1", text) if text is not None else None
+
+
+def holds(condition: Condition, value: Any) -> bool:
+    """Return whether a value of a field fulfills a condition; a list if one of its items does."""
+    values = value if isinstance(value, list | tuple) else [value]
+    found = {canonical(name_of(each)) or "" for each in values} or {""}
+    return (canonical(condition.value) in found) == condition.is_equal
+
+
 def split_label(text: str | None, settings: InputSettings) -> Label:
     """Return the labels of a text: without a separator in the settings, the text is one label.
 
@@ -89,9 +112,29 @@ def split_label(text: str | None, settings: InputSettings) -> Label:
     InputError
         There are several labels, and the settings want one.
     """
-    if text is None or settings.label_separator is None:
+    separator = settings.label_separator
+    if text is None or separator is None:
         return name_of(text)
-    return collect_labels(text.split(settings.label_separator), settings)
+    if separator in BRACKETS:
+        return collect_labels(re.findall("<([^<>]*)>", text), settings)
+    if '"' not in text:
+        return collect_labels(text.split(separator), settings)
+    end = rf"(?:{re.escape(separator)}|\Z)"
+    # a part that is quoted as a whole may hold the separator
+    parts = re.finditer(rf'\s*"((?:[^"]|"")*+)"\s*{end}|(.*?){end}', text, re.DOTALL)
+    labels = (part[2] if part[1] is None else part[1].replace('""', '"') for part in parts)
+    return collect_labels(labels, settings)
+
+
+def join_labels(labels: Sequence[str], separator: str) -> str:
+    """Return the text of labels with a separator, which `split_label` divides again."""
+    if separator in BRACKETS:
+        return "".join(f"<{label}>" for label in labels)
+    quoted = (
+        '"' + label.replace('"', '""') + '"' if separator in label or '"' in label else label
+        for label in labels
+    )
+    return separator.join(quoted)
 
 
 def read_label(value: Any, name: str, settings: InputSettings) -> Label:
@@ -105,15 +148,28 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label:
         settings want one.
     """
     if isinstance(value, list | tuple):
-        if any(isinstance(item, NESTED) for item in value):
-            hint = "each item is one label: a text or a number"
-            raise InputError(f"`{name}` has an item that is a list or an object", hint=hint)
+        for item in value:
+            if isinstance(item, NESTED):
+                what = f"`{name}` has an item that is a list or an object"
+                raise InputError(what, hint=_hint_of_keys(item, name))
         return collect_labels(value, settings)
     if isinstance(value, dict):
-        key = next((key for key, inner in value.items() if not isinstance(inner, dict)), "KEY")
-        hint = f"name one of its keys, as in --label-field {name}.{format_names([key])}"
-        raise InputError(f"`{name}` is an object, expected a text, a number or a list", hint=hint)
+        what = f"`{name}` is an object, expected a text, a number or a list"
+        raise InputError(what, hint=_hint_of_keys(value, name))
     return split_label(text_of(value), settings)
+
+
+def _hint_of_keys(value: Any, name: str) -> str:
+    """Return how to name a key of an object that stands for a label, or holds labels."""
+    if not isinstance(value, dict) or not value:
+        return "each item is one label: a text or a number"
+    if all(str(inner).lower() in HAS_LABEL for inner in value.values()):
+        names = [f"{name}.{key}" for key in value][:MAX_SHOWN]
+        return f"name the keys of all labels, as in --label-fields {','.join(names)}"
+    texts = [key for key, inner in value.items() if isinstance(inner, str)]
+    usual = [key for key in USUAL_KEYS if key in texts]
+    key = (usual or texts or list(value))[0]
+    return f"name one of its keys, as in --label-field {name}.{format_names([key])}"
 
 
 def collect_labels(values: Iterable[Any], settings: InputSettings) -> Label:
@@ -133,27 +189,29 @@ def collect_labels(values: Iterable[Any], settings: InputSettings) -> Label:
     return found[0] if found else None
 
 
-def read_indicators(names: Sequence[str], values: Sequence[Any], settings: InputSettings) -> Label:
-    """Return the names of the columns that hold 1 or true, or None if every value is missing.
+def read_indicators(
+    labels: Mapping[str, str], values: Sequence[Any], settings: InputSettings
+) -> Label:
+    """Return the labels whose columns hold 1 or true, or None if every value is missing, or one is
+    a label that stands for a missing one.
 
-    Raises
-    ------
-    InputError
-        A value is none of 0, 1, false and true, or there are several labels, and the settings want
-        one.
+    A key that an object does not have is 0.
+
+    labels  by the column or key
+    raises  InputError: a value is none of 0, 1, false and true, or there are several labels, and
+            the settings want one
     """
-    texts = list(map(name_of, values))
-    if not any(texts):
+    texts = [canonical(name_of(value)) for value in values]
+    if not any(texts) or not set(map(canonical, settings.missing_labels)).isdisjoint(texts):
         return None
     found = []
-    for name, text in zip(names, texts, strict=True):
-        has_label = HAS_LABEL.get((text or "").lower())
+    for (name, label), value, text in zip(labels.items(), values, texts, strict=True):
+        has_label = value is not MISSING_KEY and HAS_LABEL.get((text or "").lower())
         if has_label is None:
-            raise InputError(
-                f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT
-            )
+            what = f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1"
+            raise InputError(what, hint=INDICATOR_HINT if text is not None else FIELDS_HINT)
         if has_label:
-            found.append(name)
+            found.append(label)
     return collect_labels(found, settings)
 
 
@@ -164,23 +222,54 @@ def read_text(value: Any, name: str) -> str | None:
     return text_of(value)
 
 
-def find_value(record: Mapping[str, Any], name: str) -> Any:
+def find_value(record: Mapping[str, Any], name: str, *, is_label: bool = False) -> Any:
     """Return the value of a key of nested objects, such as `data.text`; MISSING_KEY if there is
     none.
 
     A key that has the whole name goes before one of an object in it.
+
+    is_label  whether a text in place of an object is a label
     """
     if name in record:
         return record[name]
     place = name.find(".")
     while place >= 0:
-        inner = record.get(name[:place])
-        if isinstance(inner, dict):
-            found = find_value(inner, name[place + 1 :])
-            if found is not MISSING_KEY:
-                return found
+        found = find_inner(record.get(name[:place]), name[place + 1 :], is_label=is_label)
+        if found is not MISSING_KEY:
+            return found
         place = name.find(".", place + 1)
     return MISSING_KEY
+
+
+def find_inner(value: Any, name: str, *, is_label: bool = False) -> Any:
+    """Return the value of a key of an object, or of each object of a list; both may be JSON in a
+    text. See `find_value`.
+    """
+    value = parse_json(value)
+    if isinstance(value, dict):
+        return find_value(value, name, is_label=is_label)
+    if isinstance(value, list | tuple):
+        items = [find_inner(item, name, is_label=is_label) for item in value]
+        found = [item for item in items if item is not MISSING_KEY]
+        return found if found or not items else MISSING_KEY
+    return value if is_label and isinstance(value, str) else MISSING_KEY
+
+
+def find_indicator(value: Any, key: str) -> Any:
+    """Return the value of a key of an object that has those of labels; one that is missing is 0."""
+    found = find_inner(value, key)
+    is_absent = found is None or found is MISSING_KEY
+    return "0" if is_absent and isinstance(parse_json(value), dict) else found
+
+
+def parse_json(value: Any) -> Any:
+    """Return the list or object of a text that is JSON; any other value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value) if len(value) <= MAX_JSON else value
+    except (ValueError, RecursionError):
+        return value
 
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
@@ -213,9 +302,12 @@ def find_fields(
     *,
     has_numbers: bool = False,
     first_row: Sequence[str] | None = None,
-) -> dict[str, int]:
+) -> dict[str, tuple[int, ...]]:
     """Return the places of the columns that the settings name, from 0; label, id and group are
     optional.
+
+    Several columns may have the name of the label. `labels.name` is in the column `labels`, which
+    holds structs, or JSON.
 
     Parameters
     ----------
@@ -234,17 +326,20 @@ def find_fields(
         A column is missing, or there are several of this name.
     """
 
-    def find(name: str, option: str, default: str | None = None) -> int | None:
-        if (n_namesakes := list(names).count(name)) > 1:
+    def find(name: str, option: str, default: str | None = None) -> tuple[int, ...]:
+        namesakes = tuple(place for place, each in enumerate(names) if each == name)
+        if (n_namesakes := len(namesakes)) > 1 and option != "--label-field":
             number = f"name it by its number, as in {option} {names.index(name) + 1}"
             hint = number if has_numbers else "give them different names"
             raise InputError(f"{n_namesakes} columns are called `{name}`", where=where, hint=hint)
-        if n_namesakes:
-            return names.index(name)
+        if namesakes:
+            return namesakes
         if has_numbers and is_number(name) and 1 <= int(name) <= len(names):
-            return int(name) - 1
+            return (int(name) - 1,)
+        if outer := [place for place, each in enumerate(names) if name.startswith(f"{each}.")]:
+            return (outer[0],)
         if name == default:
-            return None
+            return ()
         shown = names
         of_row = ""
         hint = f"name the column with {option}"
@@ -258,12 +353,37 @@ def find_fields(
     option = "--label-fields" if settings.label_fields else "--label-field"
     default = None if settings.is_label_remembered else DEFAULTS.label_field
     labels = {name: find(name, option, default or name) for name in settings.label_names}
-    places = {} if None in labels.values() else labels
+    places = labels if all(labels.values()) else {}
     places |= {name: find(name, "--text-field") for name in settings.text_field}
     places[settings.id_field] = find(settings.id_field, "--id-field", DEFAULTS.id_field)
+    places |= {each.field: find(each.field, "--where") for each in settings.where}
     if settings.split_field is not None:
         places[settings.split_field] = find(settings.split_field, settings.split_option)
-    return {name: place for name, place in places.items() if place is not None}
+    return {name: found for name, found in places.items() if found}
+
+
+def take_columns(
+    names: Sequence[str],
+    places: Mapping[str, tuple[int, ...]],
+    values_of: Callable[[int], Sequence[Any]],
+    settings: InputSettings,
+) -> dict[str, Sequence[Any]]:
+    """Return the values of each field, which `find_fields` has found in these columns; lists where
+    several columns have its name.
+    """
+    columns: dict[str, Sequence[Any]] = {}
+    for name, (first, *others) in places.items():
+        values = values_of(first)
+        if others:
+            values = list(zip(values, *map(values_of, others), strict=True))
+        if name.startswith(f"{names[first]}."):
+            key = name[len(names[first]) + 1 :]
+            find: Callable[[Any, str], Any] = find_indicator
+            if name not in settings.label_fields:
+                find = partial(find_inner, is_label=name == settings.label_field)
+            values = [find(value, key) for value in values]
+        columns[name] = values
+    return columns
 
 
 def is_number(name: str) -> bool:
@@ -275,6 +395,8 @@ def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
         raise _without_fields(path, settings.split_option, f"field `{settings.split_field}`")
+    if settings.where:
+        raise _without_fields(path, "--where", f"field `{settings.where[0].field}`")
     if settings.separate_fields and len(settings.text_field) > 1:
         raise _without_fields(path, "--separate-fields", "fields to keep separate")
     if not settings.is_label_remembered:

@@ -99,7 +99,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     others.
     """
     settings = lines.settings
-    if not settings.text_field:
+    if not settings.text_field or settings.where:
         raise _UnusualLineError
     groups = (settings.split_field,) if settings.split_field is not None else ()
     label_fields = settings.label_fields or (settings.label_field,)
@@ -123,7 +123,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         split = read_groups(_require_texts(others[0]), settings, origin, numbers, problems)
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
-        names = settings.label_fields
+        names = settings.indicator_labels
         labels = [read_indicators(names, row, settings) for row in rows]
     else:
         if settings.label_separator is not None and None in others[-1]:

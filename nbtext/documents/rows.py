@@ -24,6 +24,7 @@ from nbtext.documents.decoding import UNICODE, Encoding
 from nbtext.documents.fields import (
     LABEL_PREFIX,
     NULL,
+    join_labels,
     remove_labels,
 )
 from nbtext.documents.settings import InputSettings
@@ -303,23 +304,22 @@ class TableRows(TextRows):
         width = len(self.names)
         label = changed.labels.get(row)
         if label is not None:
-            if (
-                isinstance(label, list)
-                and len(label) != 1
-                and not (settings.label_fields or settings.label_separator)
-            ):
-                raise InputError(
-                    f"{number_of(len(label), 'label')} cannot be written to one column",
-                    hint="give --label-separator, or relabel with one label",
-                )
             names = [name.strip() for name in self.names]
             for name, value in name_labels(label, settings, is_list=False).items():
-                place = names.index(name) if name in names else len(cells)
-                if place >= len(cells):
+                places = [place for place, each in enumerate(names) if each == name]
+                if not places or places[-1] >= len(cells):
                     raise InputError(
                         f"the row has no value in the column `{name}`", hint=LINES_HINT
                     )
-                cells[place] = value[0] if isinstance(value, list) else str(value)
+                values = value if isinstance(value, list) else [str(value)]
+                if len(values) > len(places) or len(places) == 1 != len(values):
+                    raise InputError(
+                        f"{number_of(len(values), 'label')} cannot be written to {number_of(len(places), 'column')}",
+                        hint="give --label-separator, or relabel with one label",
+                    )
+                cells_of_labels = values + [""] * (len(places) - len(values))
+                for place, each in zip(places, cells_of_labels, strict=True):
+                    cells[place] = each
         # a later row that is written anew could close a quote that is not closed
         has_quote = self.is_escaped and any(cell.lstrip(" ")[:1] == '"' for cell in cells)
         if label is not None or has_quote:
@@ -537,13 +537,14 @@ def name_labels(label: NewLabel, settings: InputSettings, *, is_list: bool) -> d
     """
     labels = label if isinstance(label, list) else [label]
     if settings.label_fields:
-        if unknown := sorted(set(labels) - set(settings.label_fields)):
+        fields = settings.indicator_labels
+        if unknown := sorted(set(labels) - set(fields.values())):
             raise InputError(
                 f"the label {unknown[0]!r} has no column", hint="name it in --label-fields"
             )
-        return {name: int(name in labels) for name in settings.label_fields}
+        return {field: int(name in labels) for field, name in fields.items()}
     if isinstance(label, list) and settings.label_separator is not None:
-        return {settings.label_field: settings.label_separator.join(label)}
+        return {settings.label_field: join_labels(label, settings.label_separator)}
     return {settings.label_field: [label] if is_list and isinstance(label, str) else label}
 
 

@@ -5,6 +5,7 @@ each line.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import InputError, reason_of
@@ -85,8 +86,29 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
     return words
 
 
+class Condition(NamedTuple):
+    """Which documents are read: those of which a field has a value, or has another one."""
+
+    field: str
+    value: str
+    is_equal: bool
+
+    def __str__(self) -> str:
+        return f"{self.field}{'=' if self.is_equal else '!='}{self.value}"
+
+
+def parse_condition(text: str) -> Condition:
+    """Return a condition such as answer=accept or status!=rejected; ValueError if it is not one."""
+    name, sign, value = text.partition("=")
+    is_equal = not name.endswith("!")
+    name = name.removesuffix("!").strip()
+    if not name or not sign:
+        raise ValueError(f"{text!r} is not NAME=VALUE or NAME!=VALUE, such as answer=accept")
+    return Condition(name, value.strip(), is_equal)
+
+
 # settings that name fields of rows or mails
-OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field")
+OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field", "where")
 
 
 @frozen(kw_only=True)
@@ -166,6 +188,22 @@ class InputSettings(Settings):
         False,
         "Leave out the documents whose text is missing, null or blank, and print their number. By default, a "
         "text that is missing or null is an error, and a blank one is a document without words.",
+    )
+    missing_labels: tuple[str, ...] = setting(
+        (),
+        "Labels that stand for a missing one, such as -1 or unsup; with --label-fields, values that say that a label "
+        "was not judged.",
+        parse=parse_names,
+        metavar="LABEL,LABEL…",
+    )
+    where: tuple[Condition, ...] = setting(
+        (),
+        "Read only the documents of which a field (column, JSON key or mail header) has this value, or with != "
+        "another value, and print the number of the others; may be repeated. Numbers and true and false are compared "
+        "by their value; `NAME=` means that it is missing.",
+        parse=parse_condition,
+        metavar="NAME=VALUE",
+        is_repeated=True,
     )
     label: str | None = setting(
         None, "Label of all documents of SOURCE, whose own labels are ignored.", metavar="LABEL"
@@ -251,6 +289,7 @@ class InputSettings(Settings):
             or self.sample_share
             or self.skip_unlabeled
             or self.skip_empty
+            or self.where
         )
 
     @property
@@ -267,10 +306,21 @@ class InputSettings(Settings):
         return self.label_fields or (self.label_field,)
 
     @property
+    def indicator_labels(self) -> dict[str, str]:
+        """The labels of the columns or keys of 0 and 1, by their names: `cats.GOOD` and `cats.BAD`
+        are those of GOOD and BAD.
+        """
+        outer = "".join(self.label_fields[:1]).rpartition(".")[0]
+        is_nested = outer and all(name.startswith(f"{outer}.") for name in self.label_fields)
+        start = len(outer) + 1 if is_nested else 0
+        return {name: name[start:] for name in self.label_fields}
+
+    @property
     def field_names(self) -> tuple[str, ...]:
         """The columns or keys of all fields of a document."""
         others = () if self.split_field is None else (self.split_field,)
-        return (*self.text_field, *self.label_names, self.id_field, *others)
+        conditions = (condition.field for condition in self.where)
+        return (*self.text_field, *self.label_names, self.id_field, *others, *conditions)
 
     def group_by(self, field: str | None, option: str = "--group-field") -> InputSettings:
         """Return the settings with the field of the groups, such as `created:month`, the months of

@@ -65,7 +65,7 @@ FILE_BYTES = 32 << 10
 
 
 # settings with an effect on a matrix
-OF_MATRICES = ("input_format", "label", "skip_unlabeled", "exclude_ids")
+OF_MATRICES = ("input_format", "label", "missing_labels", "skip_unlabeled", "exclude_ids")
 
 
 class Source:
@@ -238,6 +238,9 @@ class Source:
         changes: list[Callable[[Batch], Batch]] = []
         if not (self.settings.keeps_rows or self.settings.corrects_rows):
             changes.append(lambda batch: batch.drop_headers(self.settings))
+        if self.settings.missing_labels:
+            missing = self.settings.missing_labels
+            changes.append(lambda batch: batch.without_labels(missing))
         if label is not None:
             changes.append(lambda batch: batch.set_label(label))
         if self.settings.reads_fields:

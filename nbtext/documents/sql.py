@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ReadOptions, group_items
-from nbtext.documents.fields import find_fields, format_names
+from nbtext.documents.fields import find_fields, format_names, parse_json, take_columns
 from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable
@@ -89,15 +89,16 @@ class SqlRows:
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)
 
 
-def _parse_rows(rows: SqlRows, places: dict[str, int], options: ReadOptions) -> Batch:
+def _parse_rows(rows: SqlRows, places: dict[str, tuple[int, ...]], options: ReadOptions) -> Batch:
     """Return rows as documents."""
 
-    def values_of(place: int) -> Iterator[Any]:
-        for row in rows.rows:
-            value = row[place]
-            yield bytes(value) if isinstance(value, memoryview) else value
+    def values_of(place: int) -> list[Any]:
+        values = [row[place] for row in rows.rows]
+        if rows.types[place].upper() in JSON_TYPES:
+            return list(map(parse_json, values))
+        return [bytes(value) if isinstance(value, memoryview) else value for value in values]
 
-    columns = {name: values_of(place) for name, place in places.items()}
+    columns = take_columns(rows.names, places, values_of, options.settings)
     return make_batch_of_rows(columns, rows, options, rows.names)
 
 
@@ -288,7 +289,7 @@ def _create_engine(url: str) -> Any:
 def _read_rows(
     rows: Iterable[Row],
     start: SqlRows,
-    places: dict[str, int],
+    places: dict[str, tuple[int, ...]],
     options: ReadOptions,
     *,
     n_bytes: int,
@@ -326,6 +327,7 @@ def _read_rows(
         yield Block(partial(_parse_rows, start, places, options), n_bytes)
 
 
+JSON_TYPES = ("JSON", "JSONB")  # of columns of SQLite, whose values are texts
 TABLE = "predictions"  # the name of the table by default
 TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
 WAIT = 30.0  # seconds for another program that writes to the file

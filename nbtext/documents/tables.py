@@ -21,6 +21,7 @@ from nbtext.documents.fields import (
     find_fields,
     format_names,
     is_number,
+    take_columns,
 )
 from nbtext.documents.settings import BACKSLASH, PLAIN, SEPARATORS, InputSettings
 from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
@@ -644,7 +645,7 @@ class Table:
     ----------
     names : sequence of str
         The names of all columns.
-    places : dict of str to int
+    places : dict of str to tuple of int
         The places of the columns that are read.
     origin : str
         The prefix of line numbers in ids.
@@ -658,7 +659,7 @@ class Table:
     """
 
     names: Sequence[str]
-    places: dict[str, int]
+    places: dict[str, tuple[int, ...]]
     origin: str
     settings: InputSettings
     separator: str
@@ -690,7 +691,12 @@ class Table:
                 if row in group.problems or len(cells[row]) > width:
                     raise problem.locate(f"{self.origin}{group.spans[row][0]}")
             cells = [[""] * width if row in problems else each for row, each in enumerate(cells)]
-        columns = {name: [each[place] for each in cells] for name, place in self.places.items()}
+        columns = take_columns(
+            self.names,
+            self.places,
+            lambda place: [each[place] for each in cells],
+            self.settings,
+        )
         batch = make_batch(
             columns,
             self.settings,
@@ -732,7 +738,7 @@ class Table:
     ) -> dict[int, InputError]:
         """Return the errors of rows, also of those that are too short or too long."""
         width = len(self.names)
-        n_needed = max(self.places.values(), default=-1) + 1
+        n_needed = max(chain.from_iterable(self.places.values()), default=-1) + 1
         found = dict(problems)
         for row, columns in enumerate(cells):
             n_wanted = 0
@@ -875,7 +881,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
 
 def find_columns(
     first: list[str], following: Sequence[list[str]], settings: InputSettings, *, place: str
-) -> tuple[Sequence[str], dict[str, int], bool]:
+) -> tuple[Sequence[str], dict[str, tuple[int, ...]], bool]:
     """Return the names of all columns, the places of the wanted ones, and whether the first is a
     header.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,8 @@ UNSPACED = 0.2
 # Indic languages have 0.34 to 0.43; Thai 0.20; Lingala with tones 0.14; Yoruba and Yiddish 0.12;
 # others at most 0.08.
 MARKED = 0.2
+# scripts without spaces that have marks, as the names of their characters begin
+MARKED_WITHOUT_SPACES = ("THAI", "LAO", "TIBETAN", "MYANMAR", "KHMER")
 # Scripts without spaces: the range of the first two UTF-8 bytes, and the least length in bytes of a
 # token that counts as a run of several words. The default pattern splits Thai, Lao, Tibetan,
 # Myanmar and Khmer at vowel signs, so tokens of any length count. A Chinese or Japanese token of
@@ -236,6 +240,29 @@ def compute_mark_share(text: str) -> float:
     """
     kinds = Counter(category(character)[0] for character in normalize("NFC", text))
     return kinds["M"] / max(1, kinds["L"] + kinds["M"])
+
+
+def make_pattern_of_marks(text: str) -> str:
+    """Return a token pattern of letters and the marks of the scripts whose marks a text has; "" if
+    these scripts have no spaces between words, so that it would match sentences.
+    """
+    marks = {character for character in text if category(character)[0] == "M"}
+    if any(unicodedata.name(mark, "").startswith(MARKED_WITHOUT_SPACES) for mark in marks):
+        return ""
+    ranges = []
+    for block in sorted({ord(mark) >> 8 for mark in marks}):
+        characters = map(chr, range(block << 8, (block + 1) << 8))
+        # runs of marks, with letters and what is not assigned between them
+        kinds = "".join(
+            "M" if category(each)[0] == "M" else "L" if category(each)[0] in "LNC" else " "
+            for each in characters
+        )
+        for run in re.finditer("M(?:[ML]*M)?", kinds):
+            first, last = (
+                f"\\U{(block << 8) + place:08x}" for place in (run.start(), run.end() - 1)
+            )
+            ranges.append(f"{first}-{last}".replace("\\U0000", "\\u"))
+    return rf"[\w{''.join(ranges)}\u200c\u200d]{{2,}}"
 
 
 def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> Integers | None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MAX_LABELS = 10  # that are named
 # letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the
 # full stops U+0964-65
-PATTERN_OF_MARKS = r"[\w\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u1712-\u1734\u200c\u200d]{2,}"
 
 
 def format_training_summary(model: TrainedModel) -> str:
@@ -223,6 +222,7 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
         UNSPACED,
         compute_mark_share,
         compute_unspaced_share,
+        make_pattern_of_marks,
     )
 
     features = model.fitted.feature_settings
@@ -235,6 +235,10 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
         or features.vocabulary is not None
     ):
         return None
+    given = [
+        f"--{name.replace('_', '-')}" for name in ("stop_words", "stem") if getattr(features, name)
+    ]
+    without = f"without {' and '.join(given)}, " if given else ""
     best = " or --model best" if model.fitted.task.is_exclusive else ""
     share = 0.0
     if features.ngrams == (1, 1) and vocabulary is not None:
@@ -243,13 +247,16 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
         what = (
             f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
         )
-        return f"{what}: --analyzer char --ngrams 1,3{best} may be more accurate"
-    share = compute_mark_share(text)
-    if share < MARKED:
-        return None
-    what = f"{share:.0%} of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut"
-    characters = f"--analyzer char_wb --ngrams 2,4{best} may be more accurate"
-    return f"{what}: --token-pattern '{PATTERN_OF_MARKS}' keeps them whole; {characters}"
+        characters = f"--analyzer char --ngrams 1,3{best}"
+    else:
+        share = compute_mark_share(text)
+        if share < MARKED:
+            return None
+        what = f"{share:.0%} of the letters are marks, such as vowel signs of Arabic, Hebrew or Hindi, at which words are cut"
+        characters = f"--analyzer char_wb --ngrams 2,4{best}"
+        if pattern := make_pattern_of_marks(text):
+            what += f": --token-pattern '{pattern}' keeps them whole"
+    return f"{what}; {without}{characters} may be more accurate"
 
 
 def format_choice(search: Search) -> str:

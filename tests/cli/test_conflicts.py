@@ -32,6 +32,8 @@ VALUES = {  # of options, by what stands for a value in the help
     "N,N…": "50,100",
     "N,N": "1,2",
     "NAME,NAME…": "a,b",
+    "LABEL,LABEL…": "a,b",
+    "NAME=VALUE": "label=a",
     "ADDRESS": "local",
     "SIZE": "2MB",
     "MODEL": "m.joblib",

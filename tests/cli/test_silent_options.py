@@ -56,6 +56,8 @@ VALUES = {  # that have an effect on these documents; of several values, one mus
     "label_field": ("kind", "none"),
     "label_fields": ("label,kind",),
     "label": ("fruit",),
+    "missing_labels": ("fruit",),
+    "where": ("author=a1",),
     "encoding": ("utf-16",),
     "label_separator": ("r",),
     "group_field": ("author",),

@@ -3,12 +3,15 @@ pattern cuts.
 """
 
 import json
+import re
 import shlex
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nbtext import TextClassifier
 
 ROWS = "text,label\nthe red car,a\na blue bike,b\nthe red bus,a\na blue train,b\n"
 HINDI = {
@@ -114,7 +117,7 @@ def test_words_that_are_cut_at_vowel_signs(nbtext: Any, folder: Path) -> None:
     write(folder / "h.jsonl", HINDI)
     ran = nbtext("train h.jsonl -o m").ok()
     assert (
-        "of the letters are marks, such as vowel signs of Hindi or Tamil, at which words are cut"
+        "of the letters are marks, such as vowel signs of Arabic, Hebrew or Hindi, at which words are cut"
         in ran.err
     )
     advice = ran.err.partition("cut: ")[2].partition(" keeps")[0]
@@ -136,6 +139,50 @@ def test_words_that_are_cut_at_vowel_signs(nbtext: Any, folder: Path) -> None:
         ("-q",),
     ):
         assert "marks" not in nbtext("train", "h.jsonl", "-o", "m", *options).err
+
+
+MARKED = {
+    "Arabic": "يُولَدُ جَمِيعُ النَّاسِ أَحْرَارًا مُتَسَاوِينَ فِي الْكَرَامَةِ وَالْحُقُوقِ، وَقَدْ وُهِبُوا عَقْلًا وَضَمِيرًا",
+    "Hebrew": "כָּל בְּנֵי הָאָדָם נוֹלְדוּ בְּנֵי חוֹרִין, וְשָׁוִים בְּעֶרְכָּם־וּבִזְכֻיּוֹתֵיהֶם",
+    "Syriac": "ܟܽܠ ܒܰܪܢܳܫܳܐ ܒܪܺܝܠܶܗ ܚܺܐܪܳܐܝܺܬ݂ ܘܰܒ݂ܫܰܘܝܽܘܬ݂ܳܐ",
+}
+
+
+UNSPACED = ["tha", "lao", "khm", "mya", "bod"]
+SPACED = ["hin", "ben", "guj", "pan", "tam", "kan", "mal", "san", "div", "tgl_tglg"]
+
+
+@pytest.mark.parametrize("language", [*MARKED, *SPACED, *UNSPACED])
+def test_the_advice_improves_each_language(
+    nbtext: Any, corpora: Any, folder: Path, language: str
+) -> None:
+    """The typed pattern keeps every word of the language whole; languages without spaces get
+    characters, and no pattern that would match whole sentences.
+    """
+    text = MARKED.get(language) or (corpora("udhr2") / f"{language}.txt").read_text("utf-8")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    write(folder / "t.jsonl", {"a": lines, "b": lines})
+    is_spaced = language not in UNSPACED
+    # Thai has fewer marks, from which no n-grams of words are taken for such words
+    for options in ("", "--stop-words english", "--ngrams 1,2")[: 2 + (language != "tha")]:
+        ran = nbtext(f"train t.jsonl -o m --force {options}").ok()
+        assert ("keeps them whole" in ran.err) == is_spaced, ran.err
+        (characters,) = re.findall(
+            r"[:;] ([^:;]*--analyzer char[^:;]*) or --model best may", ran.err
+        )
+        is_refused = "--stop-words" in options
+        assert characters.startswith("without --stop-words, ") == is_refused
+        nbtext(
+            f"train t.jsonl -o m --force {characters.removeprefix('without --stop-words, ')}"
+        ).ok()
+    if is_spaced:
+        advice = ran.err.partition("cut: ")[2].partition(" keeps")[0]
+        nbtext("train", "t.jsonl", "-o", "m", "--force", *shlex.split(advice)).ok()
+        vocabulary = TextClassifier.load(folder / "m").fitted_.vocabulary
+        kept = "".join(
+            each if unicodedata.category(each)[0] in "LMNC" else " " for each in text.lower()
+        )
+        assert {word for word in kept.split() if len(word) > 1} == set(vocabulary)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ files give one line.
 import datetime
 import decimal
 import io
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from reading import read
 
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import InputSettings, parse_condition
 from nbtext.documents.source import count_lines, number_lines, open_shard, open_source
 from nbtext.errors import InputError, NbtextError
 
@@ -272,3 +273,67 @@ def test_long_texts_are_read_some_at_a_time(write: Any) -> None:
     path = write(pa.table({"text": [f"{n} " * 50_000 for n in range(10, 60)]}))
     lengths = [len(block.batch()) for block in open_source([str(path)], InputSettings()).blocks()]
     assert sum(lengths) == 50 and max(lengths) < 20
+
+
+NAMED = {"names": ["neg", "pos", "c, d"], "_type": "ClassLabel"}
+LISTS = [
+    {"feature": NAMED, "_type": "Sequence"},
+    {"feature": NAMED, "_type": "List"},
+    [NAMED],
+]
+
+
+def labels_of(path: Path, **settings: Any) -> list[Any]:
+    return [label for _, _, label in read(path, **settings)]
+
+
+def describe(table: Any, **features: Any) -> Any:
+    """Return a table whose columns are described as Hugging Face's library datasets does it."""
+    described = json.dumps({"info": {"features": features}})
+    return table.replace_schema_metadata({"huggingface": described})
+
+
+@pytest.mark.parametrize("is_dictionary", [False, True])
+def test_names_of_labels(write: Any, is_dictionary: bool) -> None:
+    """The schema names the labels of numbers, and -1 is a missing one; also in structs and lists,
+    and in conditions. A number without a name stays one. A column of a dictionary has its values.
+    """
+    numbers = pa.array([0, 1, -1, 2, None, 3])
+    label = numbers.dictionary_encode() if is_dictionary else numbers
+    meta = [{"label": 1}] * 5 + [None]
+    table = pa.table({"text": ["x"] * 6, "label": label, "meta": meta})
+    path = write(describe(table, label=NAMED, meta={"label": NAMED}))
+    assert labels_of(path) == ["neg", "pos", None, "c, d", None, "3"]
+    assert labels_of(path, label_field="meta.label") == ["pos"] * 5 + [None]
+    conditions = (parse_condition("label!=pos"),)
+    kept = labels_of(path, where=conditions, skip_unlabeled=True)
+    assert kept == ["neg", "c, d", "3"]
+    assert labels_of(write(table)) == ["0", "1", "-1", "2", None, "3"]
+
+
+@pytest.mark.parametrize("feature", LISTS)
+def test_names_of_lists(write: Any, feature: Any) -> None:
+    """Each item of a list has its name."""
+    path = write(
+        describe(pa.table({"text": ["x"] * 3, "label": [[2, 0], [], [-1]]}), label=feature)
+    )
+    assert labels_of(path) == [("c, d", "neg"), (), ()]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b'{"info": 3}',
+        b'{"info": {"features": [{"label": 1}]}}',
+        b"\xff",
+        b'{"info": {"features": {"label": {"_type": "ClassLabel", "names": 3}}}}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_broken_description_is_ignored(write: Any, broken: bytes) -> None:
+    table = pa.table({"text": ["x"], "label": [1]})
+    path = write(table.replace_schema_metadata({"huggingface": broken}))
+    assert labels_of(path) == ["1"]

@@ -227,12 +227,44 @@ def test_columns_of_labels(tmp_path: Path) -> None:
         correct(path, {1: "c"}, label_fields=("a", "b"))
     path.write_text("text,label\nt,a|b\n")
     assert correct(path, {0: ["c", "d"]}, label_separator="|") == b"text,label\nt,c|d\n"
+    path.write_text("text,label\nt,<a>\n")
+    assert correct(path, {0: ["c", "d"]}, label_separator="<>") == b"text,label\nt,<c><d>\n"
+    path.write_text('text,label\nt,"a,b"\n')
+    new = correct(path, {0: ["c,d", "e"]}, label_separator=",")
+    path.write_bytes(new)
+    assert labels_of(path, label_separator=",") == [["c,d", "e"]]
+    path.write_text("text,l,l\nt,a,b\nu,,a\n")
+    assert correct(path, {0: ["c"], 1: ["d", "e"]}, label_field="l") == b"text,l,l\nt,c,\nu,d,e\n"
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "t", "cats": {"A": 1}}\n')
+    names = ("cats.A", "cats.B")
+    path.write_bytes(correct(path, {0: ["B"]}, label_fields=names))
+    assert labels_of(path, label_fields=names) == [["B"]]
+
+
+def test_names_of_numbers(tmp_path: Path) -> None:
+    """A new label of a column whose schema names the labels of its numbers is written as its
+    number.
+    """
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "x.parquet"
+    features = {"label": {"names": ["a", "b"], "_type": "ClassLabel"}}
+    described = {"huggingface": json.dumps({"info": {"features": features}})}
+    table = pa.table({"text": ["t", "u"], "label": [0, -1]}).replace_schema_metadata(described)
+    parquet.write_table(table, path)
+    new = parquet.read_table(io.BytesIO(correct(path, {0: "b", 1: "a"})))
+    assert new.column("label").to_pylist() == [1, 0]
+    assert new.schema.equals(table.schema, check_metadata=True)
+    with pytest.raises(InputError, match="a new label does not fit into the column `label`"):
+        correct(path, {0: "c"})
 
 
 def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
     """Each is one error that names the line."""
     (tmp_path / "x.csv").write_text("text,label\nt,a\nu\n")
-    with pytest.raises(InputError, match=r"x\.csv:2: 2 labels cannot be written to one column"):
+    with pytest.raises(InputError, match=r"x\.csv:2: 2 labels cannot be written to 1 column"):
         correct(tmp_path / "x.csv", {0: ["a", "b"]})
     (tmp_path / "x.txt").write_text("__label__a t\n")
     with pytest.raises(

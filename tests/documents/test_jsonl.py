@@ -316,7 +316,7 @@ def test_what_json_writes_is_read_back(
         ('{"text": ["a"]}', "`text` is a list, expected a string"),
         (
             '{"text": "a", "label": {"b": 1}}',
-            "`label` is an object, expected a text, a number or a list; name one of its keys, as in",
+            "`label` is an object, expected a text, a number or a list; name the keys of all labels, as in --label-fields label.b",
         ),
         ("17", "expected an object, found a string or a number"),
         ('{"text": "broken"', "broken JSON: Expecting ',' delimiter at column 18"),

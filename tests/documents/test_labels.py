@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.fields import split_label
+from nbtext.documents.fields import join_labels, split_label
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, SettingsError
@@ -250,13 +250,110 @@ def test_settings(tmp_path: Path, settings: dict[str, Any], message: str) -> Non
 
 
 @given(
-    st.lists(
-        st.lists(st.text(st.characters(exclude_characters="|"), min_size=1), max_size=3), min_size=1
-    )
+    st.lists(st.text(st.sampled_from('a |"<>') | st.characters(), min_size=1), max_size=4),
+    st.sampled_from(["|", ", ", "<>"]),
 )
-def test_any_labels(labels: list[list[str]]) -> None:
-    """Joined labels are divided into the same ones, but for spaces at their ends."""
-    settings = InputSettings(label_separator="|")
-    for each in labels:
-        wanted = tuple(dict.fromkeys(filter(None, map(str.strip, each))))
-        assert split_label("|".join(each), settings) == wanted
+def test_any_labels(labels: list[str], separator: str) -> None:
+    """Labels that are joined as corrections are written are divided into the same ones, but for
+    spaces at their ends.
+    """
+    if separator == "<>":
+        labels = [label.replace("<", "").replace(">", "") for label in labels]
+    wanted = tuple(dict.fromkeys(filter(None, map(str.strip, labels))))
+    settings = InputSettings(label_separator=separator)
+    assert split_label(join_labels(labels, separator), settings) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "labels"),
+    [
+        ('"New York, NY",Boston', ",", ("New York, NY", "Boston")),
+        ('a; "b;c" ;"d ""e"""', ";", ("a", "b;c", 'd "e"')),
+        ('5" disk, 3" disk', ",", ('5" disk', '3" disk')),
+        ('"a" b,"c', ",", ('"a" b', '"c')),
+        ("<python><c#><.net>", "<>", ("python", "c#", ".net")),
+        ("<a><b>", "><", ("a", "b")),
+        ("|a|b|", "|", ("a", "b")),
+    ],
+)
+def test_quotes_and_brackets(text: str, separator: str, labels: tuple[str, ...]) -> None:
+    """A separator within quotes divides nothing, and brackets stand around each label."""
+    assert split_label(text, InputSettings(label_separator=separator)) == labels
+
+
+OBJECTS = [
+    ([{"id": 1, "name": "b"}, {"id": 2, "name": "a"}], ("b", "a")),
+    ([], ()),
+    ([{"id": 1, "name": "a"}], ("a",)),
+    ([{"id": 7, "name": "c, d"}, {"id": 8, "name": None}], ("c, d",)),
+]
+
+
+@of_any_format
+@pytest.mark.parametrize("name", ["labels.name", "meta.labels.name"])
+def test_lists_of_objects(tmp_path: Path, suffix: str, name: str) -> None:
+    """`labels.name` is the name of each object of a list, of structs, and of JSON in a cell."""
+    values: list[Any] = [found for found, _ in OBJECTS]
+    if name.startswith("meta"):
+        values = [{"labels": found} for found in values]
+    if suffix in (".csv", ".tsv", ".db"):
+        values = list(map(json.dumps, values))
+    columns = {"text": ["x"] * 4, name.partition(".")[0]: values}
+    path = write_rows(tmp_path / f"t{suffix}", columns)
+    assert read_lists(path, label_field=name) == [labels for _, labels in OBJECTS]
+
+
+def test_json_columns_of_a_database(tmp_path: Path) -> None:
+    """A column of the type JSON holds lists."""
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("create table t (text, label json)")
+        rows = [("x", '["a", "b"]'), ("y", "[]"), ("z", '"c"'), ("w", "[broken")]
+        connection.executemany("insert into t values (?, ?)", rows)
+    labels = [("a", "b"), (), ('"c"',), ("[broken",)]
+    assert read_lists(tmp_path / "t.db") == labels
+
+
+def test_texts_and_objects_in_one_field(tmp_path: Path) -> None:
+    """A text in place of an object is the label itself; the hint of an error names the key."""
+    path = tmp_path / "t.jsonl"
+    values: list[Any] = ["a", {"url": 3, "name": "b"}, ["c", {"name": "d"}], [{"name": "e"}, "f"]]
+    path.write_text("".join(json.dumps({"text": "x", "label": value}) + "\n" for value in values))
+    wanted = [("a",), ("b",), ("c", "d"), ("e", "f")]
+    assert read_lists(path, label_field="label.name") == wanted
+    for row in (1, 2):
+        path.write_text(json.dumps({"text": "x", "label": values[row]}) + "\n")
+        with pytest.raises(InputError, match=r"--label-field label.name$"):
+            read_lists(path)
+    path.write_text('{"text": "x", "cats": {"A": 1, "B": 0.0}}\n')
+    with pytest.raises(InputError, match=r"--label-fields cats.A,cats.B$"):
+        read_lists(path, label_field="cats")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet", ".csv", ".db"])
+def test_objects_of_indicators(tmp_path: Path, suffix: str) -> None:
+    """`cats.GOOD` and `cats.BAD` give `GOOD` and `BAD`; a missing key is 0, and a missing object
+    is a document whose labels are not known.
+    """
+    values: list[Any] = [{"GOOD": 1.0, "BAD": 0}, {"BAD": True}, {}, None, {"GOOD": 1, "BAD": 1}]
+    if suffix in (".csv", ".db"):
+        values = [value and json.dumps(value) for value in values]
+        values[2] = "{}"
+    elif suffix == ".parquet":
+        values = [value and {key: float(each) for key, each in value.items()} for value in values]
+    path = write_rows(tmp_path / f"t{suffix}", {"text": ["x"] * 5, "cats": values})
+    found = read_lists(path, label_fields=("cats.GOOD", "cats.BAD"))
+    assert found == [("GOOD",), ("BAD",), (), None, ("GOOD", "BAD")]
+    if suffix == ".jsonl":
+        flat = [{"text": "x", "cats.GOOD": 1, "cats.BAD": 0}, {"text": "x", "cats.GOOD": 0}]
+        path.write_text("".join(json.dumps(row) + "\n" for row in flat))
+        assert read_lists(path, label_fields=("cats.GOOD", "cats.BAD")) == [("GOOD",), ()]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("t.csv", ","), ("t.tsv", "\t")])
+def test_columns_of_one_name(tmp_path: Path, name: str, mark: str) -> None:
+    """Columns with the name of the label are its list; of other fields, they are an error."""
+    rows = ["text,Labels,id,Labels,Labels", "x,a,1,,b", "y,,2,,", "z,,3,c,c"]
+    (tmp_path / name).write_text("".join(row.replace(",", mark) + "\n" for row in rows))
+    assert read_lists(tmp_path / name, label_field="Labels") == [("a", "b"), (), ("c",)]
+    with pytest.raises(InputError, match=r"3 columns are called `Labels`.*--text-field 2"):
+        read_lists(tmp_path / name, text_field=("Labels",))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ),
         Excludes("spreadsheet_safe", "apply", because="the documents keep their cells"),
         Excludes("separate_fields", "apply", because="the documents keep their fields"),
+        Excludes("where", "apply", because="all documents are written"),
     ],
 )
 def review(given: Review) -> None:
