@@ -324,7 +324,7 @@ def open_documents(
     output      the file that what is read goes to; if it is not standard output, a line at the end
                 says how many documents
     """
-    from nbtext.documents.batch import EXCLUDED_IDS, Batch, ReadCount
+    from nbtext.documents.batch import EXCLUDED_IDS, Batch, Missing, ReadCount
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
@@ -384,6 +384,8 @@ def open_documents(
             counted.check()
         except NbtextError as error:
             say_repairs(min_share=MAX_INVALID)  # which may be the reason
+            if isinstance(error, Missing) and type(error) in source.found:
+                error.name_option()
             if isinstance(error, InputError):
                 counted.check()
             # no documents

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate, chain, islice
 from math import inf
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from nbtext.documents.blocks import ReadOptions, cut
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
+    LABEL_PREFIX,
     MISSING_KEY,
+    NESTED,
     TYPE_NAMES,
     Label,
     canonical,
@@ -41,19 +45,39 @@ EMPTY = "without a text (--skip-empty)"
 HEADER_AGAIN = "rows that repeat the header"
 NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
-FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field, or the file format with --input-format"
-EMPTY_HINT = ", or leave out such documents with --skip-empty"
-SKIP_HINT = ", or leave out such documents with --skip-unlabeled"
+FILES_HINT = "put texts in folders named after their labels, or name the format of the files with --input-format"
+LABEL_HINT = "name the key or column of the label with --label-field"
+LINES_HINT = (
+    "begin each line with __label__NAME and a space, or name the file format with --input-format"
+)
 ONE_HINT = "give documents with one label each"
 
 
-class MissingText(InputError):
+_other_prefix = re.compile(r"\w{1,20}?__(?=\w)")
+
+
+class Missing(InputError):
+    """A document lacks what others may have."""
+
+    option = ""  # which leaves such documents out
+
+    def name_option(self) -> Self:
+        """Return the error where other documents have it: it names the option."""
+        hint = f", or leave out such documents with {self.option}"
+        self.hint = self.hint.removesuffix(hint) + hint
+        return self
+
+
+class MissingText(Missing):
     """All texts of a document are missing or null."""
 
-    def name_option(self) -> MissingText:
-        """Return the error where documents can be left out: it names the option."""
-        self.hint = self.hint.removesuffix(EMPTY_HINT) + EMPTY_HINT
-        return self
+    option = "--skip-empty"
+
+
+class MissingLabel(Missing):
+    """A document has no label."""
+
+    option = "--skip-unlabeled"
 
 
 @dataclass
@@ -239,7 +263,17 @@ class Batch:
         counted.
         """
         problem = self.problems.get(row) or self.missing_label(row)
-        return problem.name_option() if isinstance(problem, MissingText) else problem
+        return (
+            problem.name_option()
+            if isinstance(problem, Missing) and self.has_others(type(problem))
+            else problem
+        )
+
+    def has_others(self, kind: type[InputError]) -> bool:
+        """Return whether a document has what the error of another one misses."""
+        if kind is MissingLabel:
+            return any(label is not None for label in self.labels)
+        return kind is MissingText and len(self.problems) < len(self)
 
     def single_labels(self) -> list[str | None]:
         """Return the label of each document; None if it is not known.
@@ -419,18 +453,29 @@ class Batch:
         """Return the error for a document without a label, with the keys or columns that the
         document has.
         """
-        place = self.place(row)
         what = "the document has no label"
-        hint = FOLDER_HINT + SKIP_HINT
+        hint = LABEL_HINT
         if self.lists_missing:
             what += ", or one of --missing-labels"
-            hint = SKIP_HINT.removeprefix(", or ")
+            hint = "change --missing-labels"
         elif self.matrix is not None:
-            hint = "vectorize labeled documents to .npz or .svmlight" + SKIP_HINT
+            hint = "vectorize labeled documents to .npz or .svmlight"
         elif self.names:
             what += f"; its keys or columns are: {format_names(self.names)}"
-            hint = f"name the key or column of the label with --label-field{SKIP_HINT}"
-        return InputError(what, where=place, hint=hint)
+        elif self.are_files:
+            hint = FILES_HINT
+        elif self.line_numbers is None:
+            hint = _hint_of_line(self.columns[0][row])
+        return MissingLabel(what, where=self.place(row), hint=hint)
+
+
+def _hint_of_line(line: str) -> str:
+    """Return how to give a line of text a label."""
+    if f" {LABEL_PREFIX}" in " ".join(line.split()):
+        return "labels come first in a line; --input-format fasttext reads them at any place"
+    if (found := _other_prefix.match(line)) is not None:
+        return f"labels begin with {LABEL_PREFIX}, as in: sed 's/^{found[0]}/{LABEL_PREFIX}/' FILE"
+    return LINES_HINT
 
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
@@ -593,7 +638,7 @@ def make_batch_of_objects(
                 raise value.locate(f"{origin}{numbers[row]}")
             problems[row] = value
         elif not is_object:
-            hint = "jq -c '.[]' writes the items of a list as lines" if type(value) is list else ""
+            hint = _hint_of_list(value) if isinstance(value, list) else ""
             what = f"expected an object, found {TYPE_NAMES[type(value)]}"
             problems[row] = InputError(what, hint=hint)
     columns = {
@@ -614,7 +659,7 @@ def make_batch_of_objects(
         for row, record in enumerate(records) if outer else ():
             if columns[name][row] is MISSING_KEY:
                 columns[name][row] = find_indicator(find_value(record, outer), key)
-    return make_batch(
+    batch = make_batch(
         columns,
         settings,
         origin=origin,
@@ -622,6 +667,47 @@ def make_batch_of_objects(
         problems=problems,
         names_of=lambda row: tuple(records[row]),
     )
+    if len(records) == 1 and 0 in batch.problems and settings.text_field:
+        problem = batch.problems[0]
+        problem.hint = _hint_of_object(records[0], settings.text_field[0]) or problem.hint
+    return batch
+
+
+def _hint_of_list(value: list[Any]) -> str:
+    """Return how to read a list in place of an object."""
+    if all(isinstance(item, dict) for item in value):
+        return "jq -c '.[]' writes the items of a list as lines"
+    return "jq -r '(.[]|arrays) // . | @csv' FILE writes a table, whose columns are --text-field 1 and so on"
+
+
+def _hint_of_object(record: Mapping[str, Any], name: str) -> str:
+    """Return how to take the documents out of an object that is a whole file; "" if it holds none.
+
+    name  the key of the text
+    """
+    text = find_value(record, name)
+    if isinstance(text, NESTED):
+        return "write an object for each document, as pandas does: to_json(FILE, orient='records', lines=True)"
+    path = _find_objects(record, name) if text is MISSING_KEY else ""
+    return f"jq -c '{path}' FILE writes its objects as lines" if path and "'" not in path else ""
+
+
+def _find_objects(value: Mapping[str, Any], name: str, path: str = "") -> str:
+    """Return the path of jq to a list of objects, or to objects that have a key, in an object; ""
+    if there are none.
+    """
+    inner = [each for each in value.values() if isinstance(each, dict)]
+    if 0 < len(inner) == len(value) and all(
+        find_value(each, name) is not MISSING_KEY for each in inner
+    ):
+        return f"{path or '.'}[]"
+    for key, each in value.items():
+        below = f"{path}.{key if key.isidentifier() else json.dumps(key)}"
+        if isinstance(each, list) and each and isinstance(each[0], dict):
+            return f"{below}[]"
+        if isinstance(each, dict) and (found := _find_objects(each, name, below)):
+            return found
+    return ""
 
 
 def read_each(

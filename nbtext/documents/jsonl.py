@@ -189,11 +189,8 @@ def _parse_line(line: str) -> Any:
     try:
         return decoder.decode(line.removeprefix(BOM))
     except json.JSONDecodeError as error:
-        hint = (
-            "each line must be one object (jq -c converts the file)"
-            if line.strip() in ("{", "[")
-            else ""
-        )
+        is_continued = line.rstrip().endswith(("{", "[", ":", ","))
+        hint = "each line must be one object (jq -c . FILE writes them so)" if is_continued else ""
         raise InputError(
             f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint
         ) from None

@@ -16,7 +16,14 @@ from itertools import chain
 from typing import Any
 
 from nbtext.documents import streams
-from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, unreadable
+from nbtext.documents.batch import (
+    MAX_LABEL_CHARACTERS,
+    Batch,
+    Block,
+    MissingLabel,
+    MissingText,
+    unreadable,
+)
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import (
@@ -96,6 +103,8 @@ class Source:
         self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped = skipped
+        # errors of one document, if another one has what it misses
+        self.found: set[type[InputError]] = set()
         # documents that can be read only once, by the number of the block
         self._kept: dict[int, Batch] | None = None
         # matrices of which the first block was read, by path
@@ -247,9 +256,14 @@ class Source:
             changes.append(Batch.read_fields)
         if self.settings.is_filtering:
             changes.append(lambda batch: batch.filter(self.settings))
+        changes.append(self._note_found)
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
             block = reduce(Block.map, changes, read)
             yield block if self._kept is None else block.map(partial(self._keep, number))
+
+    def _note_found(self, batch: Batch) -> Batch:
+        self.found.update(kind for kind in (MissingText, MissingLabel) if batch.has_others(kind))
+        return batch
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path = shard.paths[0]
