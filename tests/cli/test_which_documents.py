@@ -50,7 +50,9 @@ def test_every_format(nbtext: Any, tmp_path: Path, suffix: str) -> None:
     empty = nbtext(f"predict {name} -m m.joblib --where answer= --where id!=d1 --to jsonl")
     assert len(empty.ok().records) == 5
     nbtext(f"train {name} {WHERE} --missing-labels bad -o x.joblib").refused(
-        1, "the document has no label, or one of --missing-labels; leave out", "--skip-unlabeled"
+        1,
+        "the document has no label, or one of --missing-labels; change --missing-labels, or leave out",
+        "--skip-unlabeled",
     )
 
 
