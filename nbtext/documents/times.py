@@ -2,7 +2,7 @@
 
 A date is one of ISO 8601, whose month and day may have one digit and whose separator may be a
 slash or a point, or one whose month has an English name, such as that of a mail. In a date such as
-3/4/2024, the order of day and month is not known, so that it is none.
+3/4/2024, the order of day and month is not known, so that it is not read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DATE_HINT = "write dates as 2024-12-31"
 MAX_SHOWN = 40  # characters of a time in an error
 # the least number that is the milliseconds, microseconds or nanoseconds since 1970, and the factor
 UNITS_OF_EPOCH = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
-LEAST_EPOCH = 1e8  # seconds since 1970; smaller numbers are years and the like
+MIN_EPOCH = 1e8  # seconds since 1970; smaller numbers are years and the like
 
 _number = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
 _weekday = r"(?:[a-z]{3,9}\.?,? )?"
@@ -101,7 +101,7 @@ def read_period(text: str, period: str) -> str | None:
     """
     date = read_date(text)
     number = read_number(text)
-    if date is None and number is not None and number >= LEAST_EPOCH:
+    if date is None and number is not None and number >= MIN_EPOCH:
         factor = next((factor for least, factor in UNITS_OF_EPOCH if number >= least), 1)
         try:
             date = datetime.fromtimestamp(number / factor, UTC)
@@ -125,7 +125,7 @@ def sort_keys(times: Sequence[str], places: Sequence[str], name: str) -> list[fl
 
     places  the place of each document, for errors
     name    the field that holds the times
-    raises  InputError: a time is no date, and not all are numbers
+    raises  InputError: a time is not a date, and not all are numbers
     """
     numbers = list(map(read_number, times))
     dates = list(map(_read_moment, times))

@@ -61,7 +61,7 @@ def test_order(times: list[str]) -> None:
 
 
 def test_a_number_among_dates() -> None:
-    """Seconds since 1970 are no date beside dates, and a date no number beside numbers."""
+    """Seconds since 1970 are not a date beside dates, and a date not a number beside numbers."""
     places = ["a:1", "a:2", "a:3"]
     for times, row in ((["2024-5-6", "2024-5-7", "1706745600"], 3), (["7", "n/a", "8"], 2)):
         with pytest.raises(InputError, match=f"^a:{row}: `t` is '{times[row - 1]}', expected"):
