@@ -98,7 +98,7 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
 def test_a_time_split_does_not_train_on_the_future(nbtext: Any, tmp_path: Path, name: str) -> None:
-    """Months of one digit are in order, groups are months, and what is not a date is an error with its
+    """Months of one digit are in order, groups are months, and another value is an error with its
     place, in every format.
     """
     rows = [
