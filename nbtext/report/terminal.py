@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.errors import printable
@@ -133,11 +133,25 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
         yield lambda amount: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Progress(*_columns(unit), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=total)
-        yield lambda amount: bar.advance(task, amount)
+    console = Console(stderr=True)
+    with ExitStack() as shown:
+        bar = Progress(TextColumn("reading"), *_columns(unit), console=console, transient=True)
+        task = shown.enter_context(bar).add_task("reading", total=total)
+        is_read = False
+
+        def advance(amount: int) -> None:
+            nonlocal is_read
+            bar.advance(task, amount)
+            if bar.finished and not is_read:  # what follows has no known end
+                is_read = True
+                bar.stop()
+                columns = SpinnerColumn(), TextColumn("computing"), TimeElapsedColumn()
+                rest = Progress(*columns, console=console, transient=True)
+                shown.enter_context(rest).add_task("computing", total=None)
+
+        yield advance
 
 
 def track_progress(

@@ -54,7 +54,8 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
         "text\tlabel\n" + ("red sun " * 40 + "\ta\n" + "blue sea " * 40 + "\tb\n") * 6000
     )
     shown = on_a_terminal("train", str(letters / "train"), "-o", str(tmp_path / "m"))
-    assert re.search(r"336/336.* files.*\d:\d\d:\d\d", shown)
+    assert re.search(r"reading.*336/336.* files.*\d:\d\d:\d\d", shown)
+    assert re.search(r"computing.*\d:\d\d:\d\d", shown)  # what follows has no known end
     assert shown.rpartition("\x1b[2K")[2].startswith("complement: 336 documents")
     shown = on_a_terminal("train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m"))
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
