@@ -28,6 +28,8 @@ VALUES = {  # of options, by what stands for a value in the help
     "LABEL": "a",
     "LABEL=P": "a=0.9",
     "[LABEL=]P": "a=0.5",
+    "LABEL[=NAME]": "a",
+    "'LABEL>=P'": "a>=0.5",
     "NAME,…": "label",
     "N,N…": "50,100",
     "N,N": "1,2",
