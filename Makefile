@@ -100,7 +100,7 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py
 	$(BIN)/python tests/benchmarks/draws.py --sizes 5,10,20 "" "--model multinomial" "--model complement" "--model dirichlet"
 	$(BIN)/python tests/benchmarks/draws.py --sizes all "" "--model combined"
-	$(BIN)/python tests/benchmarks/em.py
+	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus rt-2k --sizes 20 "" "--unlabeled {others} --em 10"
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/label_shares.py
