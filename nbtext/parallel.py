@@ -103,32 +103,35 @@ def use_twice(
     """Give the same items to two functions, the second in a thread of its own, without holding more
     than one.
 
-    If one of them fails, the other gets an error in the place of an item, and that of the first
-    failure is raised.
+    If one of them fails, the other gets an error in the place of an item or of the end, and that of
+    the first failure is raised. A function may leave items unused.
     """
     queue = Queue[Any](1)
     errors: list[BaseException] = []
+    is_over = False  # whether the second has the last item, which may be used once only
 
     def pull() -> Iterator[Item]:
-        while (item := queue.get()) is not END:
+        nonlocal is_over
+        while not is_over:
+            item = queue.get()
+            is_over = item is END or isinstance(item, BaseException)
             if isinstance(item, BaseException):
                 raise item
-            yield item
+            if not is_over:
+                yield item
 
     def use() -> None:
-        items_of_second = pull()
         try:
-            second(items_of_second)
+            second(pull())
         except BaseException as error:
             errors.append(error)
-            with suppress(BaseException):
-                for _ in pull():
-                    pass
+        with suppress(BaseException):  # the error of the first
+            deque(pull(), maxlen=0)
 
     def push() -> Iterator[Item]:
-        for item in items:
+        for item in unused:
             if errors:
-                raise errors[0]
+                break
             queue.put(item)
             yield item
         queue.put(END)
@@ -136,10 +139,12 @@ def use_twice(
         if errors:
             raise errors[0]
 
+    unused = iter(items)
     thread = Thread(target=use, daemon=True)
     thread.start()
     try:
         first(push())
+        deque(push(), maxlen=0)
     except BaseException as error:
         if thread.is_alive():
             queue.put(error)
