@@ -1,16 +1,12 @@
 """--vectors, as a user types it: texts whose words no training text has are predicted right."""
 
 import csv
-import json
 import pickle
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -31,11 +27,6 @@ WORDS = {
 NEAR, FAR, SEEN = WORDS["cats"][N_TRAINED], WORDS["cats"][-1], WORDS["cats"][0]
 N_FIRST = len(OTHERS) + (N_TRAINED + 2) * len(LABELS)  # words of the table, NEAR is one of them
 TRAIN = ("train", "train.jsonl", "-q", "-o", "m")
-RUN = """import { readFileSync } from "node:fs"; import { classify } from "./m.mjs";
-for (const text of readFileSync(0, "utf8").split("\\n")) {
-    const { label, probabilities } = classify(text);
-    console.log(label + "\\t" + probabilities[label]);
-}"""
 
 
 def row(label: str, words: list[str]) -> dict[str, str]:
@@ -92,6 +83,8 @@ def test_texts_of_words_that_no_training_text_has(nbtext: Any, corpus: Path) -> 
     assert evaluate(nbtext) == 1
     nbtext(*TRAIN, "--vectors", TABLE, "-j", "2").ok()
     assert Path("m").read_bytes() == (corpus / "m").read_bytes()
+    (found,) = nbtext("predict - -m m --to jsonl", input=NEAR.encode()).records
+    assert (found["known"], found["outlier"]) == (1, None)
     nbtext(*TRAIN).ok()
     assert evaluate(nbtext) == 1 / len(LABELS)
 
@@ -207,23 +200,6 @@ def test_the_same_in_python(nbtext: Any) -> None:
     np.testing.assert_allclose(pipeline.predict_proba(tests), plain.predict_proba(tests))
 
 
-def test_predictions(nbtext: Any) -> None:
-    """Sets of labels, costs, thresholds and probabilities that are too low, as for each model."""
-    Path("costs.csv").write_text(
-        "true,predicted,cost\n" + "".join(f"{x},cats,1e9\n" for x in LABELS)
-    )
-
-    def predict(*options: str) -> list[Any]:
-        return nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", *options).ok().records
-
-    sets = {(each["label"], *each["labels"]) for each in predict("--coverage", "0.9")}
-    assert sets - {(None,)} == {(label, label) for label in LABELS}
-    assert {each["label"] for each in predict("--cost", "costs.csv")} == {*LABELS[1:]}
-    assert {each["label"] for each in predict("--threshold", "cats=1")} == {*LABELS[1:]}
-    assert {each["label"] for each in predict("--min-probability", "1")} == {None}
-    assert {(each["outlier"], each["known"]) for each in predict("--min-known", "1")} == {(None, 1)}
-
-
 def test_a_table_of_weights(nbtext: Any) -> None:
     """The words of the table have their rows."""
     nbtext("export m -o m.csv").ok()
@@ -235,42 +211,6 @@ def test_a_table_of_weights(nbtext: Any) -> None:
     for each in read_rows(Path("test.jsonl")):
         scores = sum(np.array(weights[word]) for word in each["text"].split())
         assert labels[int(np.argmax(scores))] == each["label"]
-
-
-@pytest.mark.parametrize("program", ["cc", "node"])
-def test_exported_programs(nbtext: Any, program: str) -> None:
-    """They give the probabilities of the model."""
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    expected = nbtext("predict test.jsonl -m m --to jsonl").records
-    text = "\n".join(each["text"] for each in read_rows(Path("test.jsonl")))
-    if program == "cc":
-        nbtext("export m -o m.c").ok()
-        subprocess.run(["cc", "-std=c99", "m.c", "-lm", "-o", "classify"], check=True)
-        command = ["./classify"]
-    else:
-        nbtext("export m -o m.mjs").ok()
-        Path("run.mjs").write_text(RUN)
-        command = ["node", "run.mjs"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert [label for label, _ in lines] == [each["label"] for each in expected]
-    found = [float(probability) for _, probability in lines]
-    np.testing.assert_allclose(found, [each["probability"] for each in expected], atol=1e-6)
-
-
-def test_served(nbtext: Any) -> None:
-    """With the probabilities of `predict`."""
-    (expected,) = nbtext("predict - -m m --to jsonl", input=NEAR.encode()).records
-    command = [sys.executable, "-m", "nbtext", "serve", "-m", "m", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        found = re.search(r"http://[^ ;]+", process.stderr.readline())
-        body = json.dumps({"text": NEAR}).encode()
-        request = Request(f"{found[0]}/v1/predict", body, {"content-type": "application/json"})
-        with urlopen(request) as response:
-            answer = json.load(response)
-        process.terminate()
-    assert answer["scores"] == expected["scores"]
 
 
 REFUSED = {
@@ -338,12 +278,9 @@ def test_options_that_do_not_apply(nbtext: Any, options: str) -> None:
         ("compare train.jsonl --vectors none.vec", (1, "none.vec: there is no such table")),
         ("evaluate test.jsonl -m m --vectors TABLE", (2, "--vectors: does not apply")),
         ("train train.jsonl -o TABLE --vectors TABLE", (2, "TABLE is not a model")),
-        ("merge m m -o n", (1, "not fitted to sums of counts")),
         ("update train.jsonl -m m -o n", (1, "not fitted to sums of counts")),
-        ("forget train.jsonl -m m -o n", (1, "not fitted to sums of counts")),
         ("calibrate test.jsonl -m m -o n", (1, "not fitted to sums of counts")),
         ("train m -o n --vectors TABLE", (1, "needs the counts")),
-        ("prevalence test.jsonl -m m", (1, "needs the counts")),
         ("inspect m --by z", (1, "needs the counts")),
         ("sample m", (1, "cannot generate documents")),
         ("label test.jsonl -o n --vectors TABLE -m m", (2, "--vectors: cannot be combined with")),
