@@ -35,10 +35,19 @@ def write_toml(folder: Path, keywords: dict[str, list[str]] = KEYWORDS) -> str:
 
 
 def expected_weights(
-    texts: list[str], keywords: dict[str, list[str]], *, is_binary: bool, steps: int = 0
+    texts: list[str],
+    keywords: dict[str, list[str]],
+    *,
+    is_binary: bool,
+    steps: int = 0,
+    n_characters: int = 0,
 ) -> Any:
-    """Return log P(word | label) as the definition says, written independently."""
-    vectorizer = CountVectorizer()
+    """Return log P(feature | label) as the definition says, written independently.
+
+    n_characters  of the longest n-grams of characters; 0 is words
+    """
+    options = {"analyzer": "char", "ngram_range": (1, n_characters)} if n_characters else {}
+    vectorizer = CountVectorizer(**options)
     counts = vectorizer.fit_transform(texts).toarray()
     n = len(texts)
     labels = sorted(keywords)
@@ -46,9 +55,11 @@ def expected_weights(
     is_keyword = np.zeros((len(labels), counts.shape[1]))
     for k, label in enumerate(labels):
         for word in keywords[label]:
-            j = vectorizer.vocabulary_[word]
-            is_keyword[k, j] = 1
-            scores[:, k] += (counts[:, j] > 0) * math.log(n / (counts[:, j] > 0).sum())
+            size = min(n_characters, len(word)) or len(word)
+            for start in range(len(word) - size + 1):
+                is_keyword[k, vectorizer.vocabulary_[word[start : start + size]]] = 1
+            contains = np.array([word in text for text in texts])
+            scores[:, k] += contains * math.log(n / contains.sum())
     q = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     q[scores.max(axis=1) == 0] = 0
     values = (counts > 0) if is_binary else counts
@@ -257,28 +268,16 @@ def test_keywords_of_characters(nbtext: Any, tmp_path: Path) -> None:
     """
     texts = ["อาหารอร่อยมาก", "ร้านนี้อร่อยและถูก", "รสชาติแย่มาก", "บริการแย่", "อาหารไม่อร่อย", "เปิดวันนี้"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
-    keywords = write_toml(tmp_path, {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]})
+    words = {"neg": ["แย่", "ไม่อร่อย"], "pos": ["อร่อย"]}
+    keywords = write_toml(tmp_path, words)
     result = nbtext(f"train texts.txt --keywords {keywords} --analyzer char -o m").ok()
     assert "5 of 6 documents contain one" in result.err
     assert "only a part" not in result.err
     model = load_model(str(tmp_path / "m"))
     assert model.predict(["ของแย่", "ขนมอร่อย", "ขนมไม่อร่อย"]).tolist() == ["neg", "pos", "neg"]
-    n = len(texts)
-    scores = np.zeros((6, 2))
-    vectorizer = CountVectorizer(analyzer="char", ngram_range=(1, 4))
-    counts = vectorizer.fit_transform(texts).toarray() > 0
-    pseudo = np.zeros((2, counts.shape[1]))
-    for word, k in (("แย่", 0), ("ไม่อร่อย", 0), ("อร่อย", 1)):
-        is_in = np.array([word in text for text in texts])
-        scores[:, k] += is_in * math.log(n / is_in.sum())
-        size = min(4, len(word))
-        for start in range(len(word) - size + 1):
-            pseudo[k, vectorizer.vocabulary_[word[start : start + size]]] = n / 10
-    q = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    q[scores.max(axis=1) == 0] = 0
-    weights = np.log((total := q.T @ counts + pseudo + 0.1) / total.sum(axis=1, keepdims=True))
-    expected = counts @ weights.T
-    expected = np.exp(expected - expected.max(axis=1, keepdims=True))
+    _, vectorizer, weights = expected_weights(texts, words, is_binary=True, n_characters=4)
+    scores = (vectorizer.transform(texts).toarray() > 0) @ weights.T
+    expected = np.exp(scores - scores.max(axis=1, keepdims=True))
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(texts), expected, rtol=1e-9)
 
@@ -344,21 +343,3 @@ def test_real_corpora(
         nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json").json["accuracy"]
         >= minimum
     )
-
-
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        ("Öl,Öl\n".encode("latin-1"), "is not UTF-8; save it as UTF-8"),
-    ],
-)
-def test_keywords_that_are_no_text(
-    nbtext: Any, letters: Path, tmp_path: Path, content: bytes, what: str
-) -> None:
-    """One line says what the file is, and no model is written."""
-    (tmp_path / "k.csv").write_bytes(content)
-    found = nbtext(f"train {letters}/train --keywords k.csv -o m")
-    assert found.status != 0
-    assert what in found.err
-    assert len(found.err.strip().splitlines()) == 1
-    assert not (tmp_path / "m").exists()
