@@ -10,23 +10,6 @@ import pytest
 VIEWS = ("--view", "word:1", "--view", "char_wb:2,3")
 
 
-def test_growth_gives_the_bytes_of_training(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """With retained documents, a model that is updated, merged, or forgets, is the one that was
-    trained at once.
-    """
-    train = str(letters / "train")
-    test = str(letters / "test")
-    options = ("--model", "combined", *VIEWS, "--keep-sample", "1000")
-    for name, sources in {"whole": (train, test), "part": (train,), "rest": (test,)}.items():
-        nbtext("train", *sources, *options, "-o", name).ok()
-    nbtext(f"update part {test} -o updated").ok()
-    nbtext("merge part rest -o merged").ok()
-    nbtext(f"forget whole {test} -o forgotten").ok()
-    read = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert read["updated"] == read["whole"] == read["merged"]
-    assert read["forgotten"] == read["part"]
-
-
 def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     """The summary and `inspect` name the parts with their weights; without documents, an update
     keeps them.

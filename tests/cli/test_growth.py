@@ -15,6 +15,7 @@ import pytest
 from nbtext import TextClassifier, load_model, save_model
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
+VIEWS = ("--view", "word:1,2", "--view", "char_wb:2,3")
 
 
 def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
@@ -32,6 +33,8 @@ def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
         ["--keep-sample", "50", "--min-df", "2", "--idf", "smooth"],
         ["--keep-sample", "1000", "--model", "bernoulli", "--hash-bits", "12"],
         ["--keep-sample", "1000", "--weighting", "tfidf", "--model", "complement"],
+        ["--keep-sample", "1000", *VIEWS],
+        ["--keep-sample", "1000", *VIEWS, "--model", "combined"],
     ],
     ids=" ".join,
 )
