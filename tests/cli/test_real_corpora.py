@@ -92,6 +92,31 @@ def test_long_texts_combined(nbtext: Any, corpora: Corpora, name: str, least: fl
     assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= least
 
 
+@pytest.mark.exhaustive(plain=0)
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ("", {"micro_f1": 0.815, "precision_at_1": 0.895}),
+        ("--optimize macro_f1", {"micro_f1": 0.81, "macro_f1": 0.47}),
+        ("--model svm --optimize macro_f1", {"micro_f1": 0.88, "macro_f1": 0.57}),
+        ("--model nbsvm", {"micro_f1": 0.88, "macro_f1": 0.50}),
+        ("--model nbsvm --optimize macro_f1", {"micro_f1": 0.87, "macro_f1": 0.57}),
+    ],
+)
+def test_several_labels(
+    nbtext: Any, corpora: Corpora, tmp_path: Path, options: str, least: dict[str, float]
+) -> None:
+    """Reuters-90: the figures of the test half, and a file of at most 10 MB of linear models."""
+    folder = corpora("reuters-90")
+    if "--model" in options:
+        options += " --weighting log-tfidf"
+    nbtext(f"train {folder}/train.jsonl --label-field labels {options} -o m.joblib").ok()
+    record = nbtext(f"evaluate {folder}/test.jsonl -m m.joblib --to json").json
+    assert all(record[name] >= figure for name, figure in least.items())
+    assert record["classwise_calibration_error"] <= 0.003
+    assert "--model" not in options or (tmp_path / "m.joblib").stat().st_size < 10_000_000
+
+
 def test_short_messages(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     """SMS spam, a TSV without header and quoting: 5,574 messages, the first 30 % learned, 98 % of
     the rest right.

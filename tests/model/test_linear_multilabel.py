@@ -1,7 +1,6 @@
 """Linear multi-label models: trained, saved, predicted, explained, and what they refuse."""
 
 import json
-from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.model import save_model
 from nbtext.bayes import label_calibration
-from nbtext.bayes.label_calibration import ScoreScaling
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.settings import FeatureSettings
-from nbtext.kernel import HAS_KERNEL
-from nbtext.linear import learning, one_vs_rest
+from nbtext.linear import learning
 from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.source_prediction import predict_source
 from nbtext.model.training import train_on_source
 from nbtext.text_classifier import TextClassifier
 
@@ -69,31 +65,6 @@ def test_labels_are_predicted(fitted: TextClassifier) -> None:
     assert estimate is not None
     assert estimate.documents == 120
     assert estimate.micro_f1 > 0.9
-
-
-def test_an_indicator_matrix_is_the_same_as_lists(fitted: TextClassifier) -> None:
-    """Probabilities are the same, and predictions are a matrix."""
-    texts, labels = documents()
-    indicator = np.array([[label in own for label in sorted(WORDS)] for own in labels], dtype=int)
-    again = TextClassifier(**fitted.get_params()).fit(texts, indicator)
-    np.testing.assert_array_equal(again.predict_proba(texts), fitted.predict_proba(texts))
-    predicted = again.predict(texts)
-    assert predicted.shape == indicator.shape
-    assert (predicted == indicator).mean() > 0.9
-
-
-def test_a_saved_model_predicts_the_same(fitted: TextClassifier, tmp_path: Path) -> None:
-    """The file has the scale, and not what only Naive Bayes has; equal models have equal bytes."""
-    texts, _ = documents(20, 2)
-    paths = [tmp_path / "a", tmp_path / "b"]
-    fitted.save(paths[0])
-    loaded = TextClassifier.load(paths[0])
-    np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
-    loaded.save(paths[1])
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    scaling = loaded.fitted_.task.fit.combination
-    assert isinstance(scaling, ScoreScaling)
-    assert scaling.scale > 0
 
 
 def test_the_terms_of_an_explanation_add_up(fitted: TextClassifier) -> None:
@@ -236,16 +207,6 @@ def test_rare_labels_fall_back(model: str) -> None:
     assert sum("rare" in own for own in fitted.predict(documents(200, 5)[0])) <= 2
 
 
-@pytest.mark.exhaustive
-def test_scipy_fits_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """L-BFGS gives nearly the same probabilities."""
-    texts, labels = documents(60)
-    usual = TextClassifier(model="nbsvm", **LOG_TFIDF).fit(texts, labels)
-    monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", False)
-    plain = TextClassifier(model="nbsvm", **LOG_TFIDF).fit(texts, labels)
-    np.testing.assert_allclose(plain.predict_proba(texts), usual.predict_proba(texts), atol=0.05)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -277,57 +238,3 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> 
     with pytest.raises(SettingsError, match=message) as caught:
         TextClassifier(**options).fit(*documents(20))
     assert "\n" not in str(caught.value)
-
-
-def test_growth_is_refused(fitted: TextClassifier) -> None:
-    """Linear models have no additive counts."""
-    with pytest.raises(ModelError, match="not fitted to sums of counts"):
-        fitted.partial_fit(*documents(5, 9))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
-@pytest.mark.parametrize(
-    ("model", "optimize", "micro_f1", "macro_f1"),
-    [
-        ("svm", "macro_f1", 0.88, 0.57),
-        ("nbsvm", None, 0.88, 0.50),
-        ("nbsvm", "macro_f1", 0.87, 0.57),
-    ],
-)
-def test_reuters(
-    model: str,
-    optimize: str | None,
-    micro_f1: float,
-    macro_f1: float,
-    corpora: Callable[[str], Path],
-    tmp_path: Path,
-) -> None:
-    """The metrics on the test half, a classwise calibration error of at most 0.003, and a file of
-    at most 10 MB.
-    """
-    reuters = corpora("reuters-90")
-    trained = train(reuters / "train.jsonl", ModelSettings(model=model, optimize=optimize))
-    save_model(trained, tmp_path / "model")
-    assert (tmp_path / "model").stat().st_size < 10_000_000
-    fitted = load_model(tmp_path / "model").fitted
-    source = open_source([str(reuters / "test.jsonl")], InputSettings(label_field="labels"))
-    places = {label: k for k, label in enumerate(fitted.labels)}
-    true = []
-    predicted = []
-    probabilities = []
-    for batch in predict_source(fitted, source, jobs=1):
-        probabilities.append(batch.probabilities)  # type: ignore[union-attr]
-        for own, found in zip(batch.true_labels, batch.labels, strict=True):  # type: ignore[union-attr]
-            true.append(np.isin(np.arange(90), [places[label] for label in own or ()]))
-            predicted.append(np.isin(np.arange(90), [places[label] for label in found]))
-    y = np.array(true)
-    p = np.array(predicted)
-    values = np.concatenate(probabilities)
-    hits = (y & p).sum(axis=0)
-    sums = y.sum(axis=0) + p.sum(axis=0)
-    assert 2 * hits.sum() / sums.sum() >= micro_f1
-    assert (2 * hits / sums)[y.any(axis=0)].mean() >= macro_f1
-    bins = np.minimum((values * 15).astype(int), 14)
-    gaps = [abs((values - y)[:, k][bins[:, k] == b].sum()) for k in range(90) for b in range(15)]
-    assert sum(gaps) / len(y) / 90 <= 0.003

@@ -6,7 +6,7 @@ import json
 import os
 import pickle
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,7 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_source
-from nbtext.model.training import sample_size, train_on_counts, train_on_source
-from nbtext.parallel import available_cpus
+from nbtext.model.training import sample_size, train_on_counts
 from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
 from nbtext.report.training import format_approximation
@@ -100,28 +99,6 @@ def model_bytes(model: TrainedModel, folder: Path) -> bytes:
 
 def fit_of(model: TrainedModel) -> MultilabelFit:
     return model.fitted.task.fit
-
-
-def test_labels_are_predicted(tmp_path: Path) -> None:
-    model = train(FRUIT)
-    assert model.fitted.labels == ("car", "fruit", "garden", "price")
-    batch = Batch(
-        ["1", "2", "3"], (["sweet apple", "engine road wheel", "cloud wind sky rain"],), [None] * 3
-    )
-    for each in (model, load_model(_saved(model, tmp_path))):
-        predictions = Predictor(each.fitted).predict_batch(batch)
-        assert predictions.labels == [("fruit",), ("car",), ()]
-        assert ((predictions.probabilities >= 0) & (predictions.probabilities <= 1)).all()
-    sets = Predictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).label_sets
-    assert sets is not None and "fruit" in sets[0] and "car" in sets[1]
-    all_of_them = Predictor(model.fitted).predict_batch(
-        batch, DecisionSettings(threshold=(("", 0.0),))
-    )
-    assert [len(labels) for labels in all_of_them.labels] == [4, 4, 4]
-    some = DecisionSettings(threshold=(("", 1.0),), at_least_one=True)
-    assert [
-        len(labels) for labels in Predictor(model.fitted).predict_batch(batch, some).labels
-    ] == [1, 1, 1]
 
 
 def _saved(model: TrainedModel, folder: Path) -> Path:
@@ -330,54 +307,6 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     assert sum(map(len, batches)) == 500
     assert tracemalloc.get_traced_memory()[1] < 120 << 20
     tracemalloc.stop()
-
-
-@pytest.mark.exhaustive
-def test_reuters(corpora: Callable[[str], Path], tmp_path: Path) -> None:
-    reuters = corpora("reuters-90")
-
-    def measure(optimize: str | None) -> tuple[float, float, float, float]:
-        """Micro-F1, macro-F1 over labels with test documents, precision at 1, classwise calibration
-        error.
-        """
-        source = open_source([str(reuters / "train.jsonl")], LABELED)
-        model = train_on_source(
-            source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus()
-        )
-        loaded = load_model(_saved(model, tmp_path))
-        source = open_source([str(reuters / "test.jsonl")], LABELED)
-        batches = list(predict_source(loaded.fitted, source, jobs=available_cpus()))
-        labels = model.fitted.labels
-        p = np.concatenate([batch.probabilities for batch in batches])
-        true = np.array(
-            [[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels]
-        )
-        predicted = np.array(
-            [[k in own for k in labels] for batch in batches for own in batch.labels]
-        )
-        correct = (predicted & true).sum(axis=0)
-        total = predicted.sum(axis=0) + true.sum(axis=0)
-        tested = true.any(axis=0)
-        bins = np.minimum((p * 10).astype(int), 9)
-        errors = [
-            abs(np.bincount(bins[:, k], p[:, k] - true[:, k], minlength=10)).sum() / len(p)
-            for k in range(len(labels))
-        ]
-        at_1 = true[np.arange(len(p)), p.argmax(axis=1)].mean()
-        return (
-            2 * correct.sum() / total.sum(),
-            (2 * correct / total)[tested].mean(),
-            at_1,
-            float(np.mean(errors)),
-        )
-
-    micro, _, precision, error = measure(None)
-    assert micro >= 0.815
-    assert precision >= 0.895
-    assert error <= 0.003
-    micro, macro, _, _ = measure("macro_f1")
-    assert micro >= 0.81
-    assert macro >= 0.47
 
 
 def test_refit_changes_what_is_maximized() -> None:
