@@ -301,13 +301,6 @@ def test_terms_ascend(terms: list[str]) -> None:
             assert order == sorted(set(order))
 
 
-@given(terms=st.lists(st.text(max_size=12), max_size=12))
-def test_every_vocabulary_passes(terms: list[str]) -> None:
-    """What the features' vocabulary makes is right."""
-    vocabulary = Vocabulary.from_terms(terms)
-    check_terms("terms", vocabulary.blob, vocabulary.offsets)
-
-
 @given(terms=st.lists(st.binary(max_size=4), max_size=4))
 @settings(max_examples=500)
 def test_terms_are_utf8(terms: list[bytes]) -> None:

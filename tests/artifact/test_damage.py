@@ -96,20 +96,6 @@ def test_every_byte_repeated_or_left_out(honest: bytes, outcome: Callable[[bytes
             assert outcome(damaged) is None or damaged == honest, position
 
 
-def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """A file whose parts are overwritten by other parts is refused, unless its bytes are the same
-    as before.
-    """
-    chance = random.Random(1)
-    for _ in range(2000):
-        damaged = bytearray(honest)
-        for _ in range(chance.randint(1, 3)):
-            length = chance.randint(1, 40)
-            source, target = (chance.randrange(len(honest)) for _ in range(2))
-            damaged[target : target + length] = honest[source : source + length]
-        assert outcome(bytes(damaged)) is None or damaged == honest
-
-
 def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
     """If the checksums are computed again, the reader refuses what is not plain data, and never
     crashes.

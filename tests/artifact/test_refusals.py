@@ -48,26 +48,6 @@ def test_something_else_is_named(name: str, tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("compression", ["zlib", "gzip", "bz2", "lzma", "xz"])
-def test_a_compressed_model_is_refused(compression: str, tmp_path: Path) -> None:
-    """A model that joblib compressed is refused, without being decompressed."""
-    joblib.dump(
-        {**HEADER, "a": np.arange(3)}, tmp_path / "model", compress=(compression, 3), protocol=4
-    )
-    with pytest.raises(ArtifactError, match=r"is not a model|looks like text"):
-        load(str(tmp_path / "model"))
-
-
-@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
-def test_another_pickle_is_refused(protocol: int, tmp_path: Path) -> None:
-    """Other data that joblib wrote is refused, in whatever protocol."""
-    joblib.dump({"a": np.arange(3)}, tmp_path / "model", protocol=protocol)
-    with pytest.raises(
-        ArtifactError, match=r"is a pickle, but no nbtext model|looks like text|is not a model"
-    ):
-        load(str(tmp_path / "model"))
-
-
 @pytest.mark.parametrize(
     "header", ["{}", '{"a": 1}', "[1, 2]", '{"version": 3}', '{"format": [1], "version": 3}', "5"]
 )

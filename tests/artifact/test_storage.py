@@ -23,7 +23,7 @@ from stored import entries_alone, load, open_entries
 from nbtext import load_model
 from nbtext.artifact import storage
 from nbtext.artifact.storage import MAX_VALUES, save
-from nbtext.errors import ArtifactError, OutputError
+from nbtext.errors import ArtifactError
 
 HEADER = ("checksum", "format", "version")
 ITEM_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
@@ -366,28 +366,3 @@ def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> No
     ):
         save({"a": content}, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())
-
-
-def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """Where the disk is full, the old model stays whole, nothing else is left behind, and the error
-    names the file.
-    """
-    save({"old": True}, str(tmp_path / "model"))
-    code = (
-        "import resource, signal, sys, numpy; from nbtext.artifact.storage import save;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
-        "save({'a': numpy.arange(100_000)}, sys.argv[1])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "model")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert (
-        f"{OutputError.__name__}: " in done.stderr
-        and str(tmp_path / "model") in done.stderr.splitlines()[-1]
-    )
-    assert load(tmp_path / "model")["old"] is True
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -169,12 +169,6 @@ def test_compressed(
     assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
 
 
-def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
-    nbtext(f"predict t.csv -m {model} -o o.jsonl.gz").ok()
-    expected = nbtext(f"predict t.csv -m {model} --to jsonl").out
-    assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()).decode() == expected
-
-
 REFUSED = [
     (
         ("t.csv", "--columns", "label,score"),

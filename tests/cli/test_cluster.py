@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -163,17 +163,6 @@ def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
     ask = ("predict", *sources, "-m", str(tmp_path / "here"), "--to", "jsonl")
     assert nbtext(*ask, *options).out == nbtext(*ask).out
-
-
-@pytest.mark.exhaustive
-def test_twenty_newsgroups(
-    nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path
-) -> None:
-    """11,314 files by two workers: the same bytes."""
-    train = ("train", str(corpora("20news") / "train"), "-q")
-    nbtext(*train, "-o", "here")
-    nbtext(*train, "-o", "there", "--cluster", cluster)
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
 def test_processes_of_this_machine(nbtext: Any, texts: tuple[str, ...], tmp_path: Path) -> None:

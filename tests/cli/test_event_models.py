@@ -74,10 +74,3 @@ def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
     found = nbtext(f"evaluate {letters}/test -m model --to json").json
     assert found["accuracy"] > 0.92
     assert found["log_loss"] < 0.25
-
-
-def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
-    """--values requires at least two values."""
-    nbtext(f"train {letters}/train --model categorical --values 1 -o m").refused(
-        2, "--values: 1 is not a valid value; give a number from 2 to 1,000"
-    )

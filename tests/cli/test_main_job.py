@@ -38,12 +38,6 @@ def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path) -> None:
     assert result.err.endswith("; there is only one label, which is predicted for every document\n")
 
 
-def test_quiet(nbtext: Any, letters: Path) -> None:
-    """With --quiet it says nothing at all."""
-    result = nbtext(f"train {letters}/train -q -o model.joblib")
-    assert (result.status, result.out, result.err) == (0, "", "")
-
-
 def test_through_a_pipe(nbtext: Any, forker: Any, letters: Path, tmp_path: Path) -> None:
     """Without -o the model goes to standard output, the same bytes as to a file."""
     nbtext(f"train {letters}/train -o model.joblib").ok()
@@ -92,20 +86,6 @@ def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
             *together[number].split("\t")[1:2],
             together[number].split("\t")[2] + "\n",
         ]
-
-
-def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A line of JSONL that is broken is answered with the reason, and the lines after it as
-    usual.
-    """
-    (tmp_path / "mail.jsonl").write_text(
-        '{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n'
-    )
-    result = nbtext(f"predict mail.jsonl -m {model} --to jsonl")
-    records = result.records
-    assert [record["label"] for record in records] == ["taxes", None, "parking"]
-    assert "mail.jsonl:2" in records[1]["reason"]
-    assert result.status == 0
 
 
 def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:

@@ -208,23 +208,6 @@ def test_train_on_a_mail_from_a_pipe(nbtext: Any, folder: Path) -> None:
     assert len(single.out.splitlines()) == 1
 
 
-def test_labels_in_several_columns_are_remembered(folder: Path) -> None:
-    """A separator or columns of labels are read back; a model without them has no keys of them."""
-    from dataclasses import replace
-
-    from nbtext.artifact.model import load_model, save_model
-
-    model = load_model(folder / "m")
-    first = (folder / "m").read_bytes()
-    assert b"label_separator" not in first
-    for settings in ({"label_separator": "|"}, {"label_fields": ("a", "b")}):
-        known = replace(model.fitted.input, **settings)
-        save_model(replace(model, fitted=replace(model.fitted, input=known)), folder / "other")
-        assert load_model(folder / "other").fitted.input == known
-    save_model(model, folder / "other")
-    assert (folder / "other").read_bytes() == first
-
-
 STREAMS = {
     "csv": TABLE,
     "semicolons": TABLE.replace(",", ";"),

@@ -84,58 +84,6 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
 
 
-def test_texts_that_are_much_shorter_than_the_training_documents(
-    nbtext: Any, tmp_path: Path
-) -> None:
-    """A word, or a sentence with a clear word, gets its label from a model of letters of 50 words
-    or more.
-    """
-    nbtext("demo").ok()
-    letters = sorted((tmp_path / "letters" / "train").glob("*/*.txt"))
-    rng = random.Random(1)
-    rng.shuffle(letters)
-    joined: Documents = []
-    while letters:
-        parts = [letters.pop() for _ in range(min(len(letters), rng.choice((1, 2))))]
-        joined.append(
-            (
-                " ".join(path.read_text() for path in parts),
-                sorted({path.parent.name for path in parts}),
-            )
-        )
-    assert min(len(text.split()) for text, _ in joined) >= 50
-    write_jsonl(tmp_path / "train.jsonl", joined)
-    nbtext("train train.jsonl -o m").ok()
-    short = {
-        "bins": ["trash"],
-        "noise": ["noise"],
-        "pothole": ["streets"],
-        "tax": ["taxes"],
-        "permit": ["permits"],
-        "parking": ["parking"],
-        "garbage truck": ["trash"],
-        "The bins were not emptied.": ["trash"],
-        "Loud music at night.": ["noise"],
-        "The tax bill is wrong.": ["taxes"],
-        "There is a pothole in the street.": ["streets"],
-        "I got a parking ticket.": ["parking"],
-        "My building permit is late.": ["permits"],
-    }
-    write_jsonl(tmp_path / "short.jsonl", list(short.items()))
-    assert [each["labels"] for each in records(nbtext, tmp_path, "short.jsonl", "-m", "m")] == list(
-        short.values()
-    )
-    write_jsonl(tmp_path / "none.jsonl", [("the", []), ("it is", []), ("zzz", [])])
-    shares = {
-        name: sum(name in labels for _, labels in joined) / len(joined)
-        for (name,) in short.values()
-    }
-    # hardly any evidence: the shares of the labels
-    for each in records(nbtext, tmp_path, "none.jsonl", "-m", "m"):
-        assert each["labels"] == []
-        assert all(abs(each["scores"][label] - share) < 0.08 for label, share in shares.items())
-
-
 def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
     """Lists, a separator and columns of 0 and 1 give the same predictions; each model remembers its
     input.

@@ -412,13 +412,6 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
             load_model(mails / "damaged")
 
 
-def test_the_command_line_names_options(nbtext: Any, tmp_path: Path) -> None:
-    """Python names parameters in the same errors."""
-    (tmp_path / "d.csv").write_text("text,label\nred,a\nblue,b\n")
-    for command in (["train", "-o", "m"], ["vectorize", "-o", "m.npz"]):
-        assert "--min-df" in nbtext(*command, "d.csv", "--min-df", "100").err
-
-
 def test_values_of_targets_are_shown_as_they_are_typed(nbtext: Any, letters: Path) -> None:
     """By inspect, and by the error of models that cannot be merged; no list of models is cut."""
     for name, more in (("a", "--min-precision trash=0.9"), ("b", "")):

@@ -171,6 +171,7 @@ WRONG = """
 2 train letters/train --model nbsvm --prior uniform -o m =>
     --prior: does not apply: nbsvm does not use it; leave out this option
 2 train letters/train --values 3 -o m => --values: does not apply: auto does not use it; leave out this option
+2 train letters/train --model categorical --values 1 -o m => --values: 1 is not a valid value; give a number from 2 to
 2 train letters/train --model nbsvm --C 0 -o m =>
     --C: 0 is not a valid value; give auto, or a number from 1e-20 to 1e+20
 2 train letters/train --model nbsvm --C much -o m => Invalid value for '--C': 'much' is neither a number nor `auto`

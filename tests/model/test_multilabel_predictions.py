@@ -7,22 +7,16 @@ from hypothesis import strategies as st
 from nbtext.model.predictions import FEW_CLASSES, most_probable, select_labels
 
 
-def test_labels_by_threshold() -> None:
-    """Labels at their threshold are predicted, by decreasing probability; ties in the order of the
-    labels.
-    """
-    probabilities = np.array([[0.5, 0.9, 0.5], [0.1, 0.2, 0.3], [np.nan] * 3, [0.4, 0.4, 0.0]])
-    thresholds = np.array([0.5, 0.5, 0.4])
-    labels = ("a", "b", "c")
-    assert select_labels(probabilities, labels, thresholds) == [("b", "a", "c"), (), (), ()]
-    found = select_labels(probabilities, labels, thresholds, at_least_one=True)
-    assert found == [("b", "a", "c"), ("c",), (), ("a",)]
-    assert select_labels(probabilities[:0], labels, thresholds) == []
+def test_no_labels() -> None:
+    """A document that could not be read has none."""
+    unread = np.full((1, 3), np.nan)
+    assert select_labels(unread, ("a", "b", "c"), np.zeros(3), at_least_one=True) == [()]
+    assert select_labels(unread[:0], ("a", "b", "c"), np.zeros(3)) == []
     assert select_labels(np.zeros((2, 0)), (), np.zeros(0), at_least_one=True) == [(), ()]
 
 
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 99))
-def test_the_definition(n: int, n_labels: int, seed: int) -> None:
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 99), st.booleans())
+def test_the_definition(n: int, n_labels: int, seed: int, at_least_one: bool) -> None:
     """It is what the definition says, row by row."""
     rng = np.random.default_rng(seed)
     probabilities = rng.random((n, n_labels)).round(1)
@@ -32,9 +26,10 @@ def test_the_definition(n: int, n_labels: int, seed: int) -> None:
     for row in probabilities:
         ranked = sorted(range(n_labels), key=lambda k: (-row[k], k))
         expected.append(
-            tuple(labels[k] for k in ranked if row[k] >= thresholds[k]) or (labels[ranked[0]],)
+            tuple(labels[k] for k in ranked if row[k] >= thresholds[k])
+            or (labels[ranked[0]],) * at_least_one
         )
-    assert select_labels(probabilities, labels, thresholds, at_least_one=True) == expected
+    assert select_labels(probabilities, labels, thresholds, at_least_one=at_least_one) == expected
 
 
 def test_most_probable_of_many() -> None:
