@@ -103,8 +103,8 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus rt-2k --sizes 20 "" "--unlabeled {others} --em 10"
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
-	$(BIN)/python tests/benchmarks/label_shares.py
 	$(BIN)/python tests/benchmarks/prevalence.py
+	$(BIN)/python tests/benchmarks/prevalence.py --several
 	$(BIN)/python tests/benchmarks/size.py
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
 	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2

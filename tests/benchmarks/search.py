@@ -1,33 +1,20 @@
-"""What `--model best` costs and achieves beside the default model, on each corpus.
+"""What scikit-learn achieves beside `--model best`, which draws.py measures, on each corpus.
 
     python tests/benchmarks/search.py [CORPUS...]
-    python tests/benchmarks/search.py --pipelines [CORPUS...]
 
-Each prints a Markdown table; results/search.md has both.
-
-Whole processes as they are typed, once each: accuracy on the test documents, processor and
-wall-clock seconds and peak memory of the training.
-On a machine that does other work, only the processor seconds mean something. Documents are read
-from JSONL; those of imdb-files and 20news-files are files.
-
-For smaller numbers of training documents see draws.py.
-
-With --pipelines: test accuracies of three scikit-learn pipelines with LinearSVC, after training on
-all documents.
+Prints a Markdown table, which results/search.md has: test accuracies of three pipelines with
+LinearSVC, after training on all documents.
 """
 
 import argparse
 import json
 import statistics
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from material import corpus
-from measuring import Step, measure
 from protocols import (
     SMS_TRAINING_SHARE,
     Labeled,
@@ -44,10 +31,7 @@ from protocols import (
     short_reviews,
 )
 
-MEGABYTE = 1_000_000
-TABLE = ("corpus", "model", "accuracy", "CPU, s", "wall, s", "MB")
 PROGRAM = (sys.executable, "-m", "nbtext")
-FILES = "-files"  # the end of the names of corpora that are read as files
 # names of features
 PIPELINES = {"pairs": ("pairs",), "pairs, within": ("pairs", "within"), "across": ("across",)}
 
@@ -118,39 +102,6 @@ def print_head(cells: Sequence[str]) -> None:
     print_row(["---"] * len(cells))
 
 
-def compare_full(names: Sequence[str]) -> None:
-    """Print what both cost and achieve with all training documents."""
-    print_head(TABLE)
-    for name in names:
-        with tempfile.TemporaryDirectory() as scratch:
-            training, test = (str(Path(scratch, f"{half}.jsonl")) for half in ("train", "test"))
-            if name.endswith(FILES):
-                training, test = (
-                    str(corpus(name.removesuffix(FILES)) / half) for half in ("train", "test")
-                )
-            else:
-                for half, path in zip(SPLITS[name](), (training, test), strict=True):
-                    write(half, Path(path))
-            model = str(Path(scratch, "model.joblib"))
-            # so that no measured run reads from a cold disk
-            once = (*PROGRAM, "train", training, "-o", model, "-q")
-            subprocess.run(once, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for chosen in ("auto", "best"):
-                train = ("train", training, "-o", model, "--model", chosen, "-q")
-                cost = measure([Step((*PROGRAM, *train))])
-                evaluate = (*PROGRAM, "evaluate", test, "-m", model, "--to", "json", "-q")
-                accuracy = json.loads(
-                    subprocess.run(evaluate, check=True, stdout=subprocess.PIPE).stdout
-                )["accuracy"]
-                figures = (
-                    f"{accuracy:.4f}",
-                    f"{cost.cpu:.1f}",
-                    f"{cost.wall:.1f}",
-                    f"{cost.memory / MEGABYTE:.0f}",
-                )
-                print_row((name, chosen, *figures))
-
-
 def compare_pipelines(names: Sequence[str]) -> None:
     """Print the test accuracies of pipelines that are trained on all training documents."""
     sys.path.append(str(Path(__file__).parent / "peers"))
@@ -173,12 +124,7 @@ def compare_pipelines(names: Sequence[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpora", nargs="*", default=list(SPLITS))
-    parser.add_argument("--pipelines", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.pipelines:
-        compare_pipelines(arguments.corpora)
-    else:
-        compare_full(arguments.corpora)
+    compare_pipelines(parser.parse_args().corpora)
 
 
 if __name__ == "__main__":
