@@ -69,10 +69,7 @@ def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[
 
 @pytest.mark.exhaustive
 def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
-    """Every format has the set, by decreasing probability.
-
-    It is larger for more coverage, and the same for any --jobs.
-    """
+    """Every format has the set, by decreasing probability; it is larger for more coverage."""
     sizes = []
     for share in ("0.5", "0.9", "0.999"):
         result = nbtext(f"predict {letters}/test -m {model} --to jsonl --coverage {share}")
@@ -82,14 +79,6 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
             chosen = [record["scores"][label] for label in record["labels"]]
             assert chosen == sorted(record["scores"].values(), reverse=True)[: len(chosen)]
     assert sizes[0] < sizes[1] < sizes[2]
-    again = nbtext(
-        f"predict {letters}/test -m {model} --to jsonl --coverage {share} -j 1",
-    )
-    plain = nbtext(
-        f"predict {letters}/test -m {model} --to jsonl --coverage {share}",
-        NBTEXT_KERNEL="off",
-    )
-    assert result.out == again.out == plain.out
     rows = nbtext(
         f"predict {letters}/test -m {model} --to csv --coverage {share}",
     ).rows

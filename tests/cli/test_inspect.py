@@ -26,18 +26,9 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     assert all(len(label["features"]) == 3 for label in record["labels"])
 
 
-def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON; the
-    same for any number of threads, and without the kernel.
-    """
-    options = ("train", str(letters / "train"), "--max-features", "30", "-q")
-    for name, more, variables in (
-        ("1", ["--jobs", "1"], {}),
-        ("3", ["--jobs", "3"], {}),
-        ("0", [], {"NBTEXT_KERNEL": "off"}),
-    ):
-        nbtext(*options, *more, "-o", name, **variables).ok()
-    assert len({(tmp_path / name).read_bytes() for name in "130"}) == 1
+def test_confused_labels(nbtext: Any, letters: Path) -> None:
+    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON."""
+    nbtext(f"train {letters}/train --max-features 30 -q -o 1").ok()
     record = nbtext("inspect 1 --to json").json
     wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
     assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
