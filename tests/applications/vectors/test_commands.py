@@ -104,7 +104,7 @@ def test_folds(nbtext: Any) -> None:
     "command", ["train train.jsonl --vectors " + TABLE, "export m --to joblib"]
 )
 def test_a_limited_size(nbtext: Any, command: str) -> None:
-    """Words of training texts come before those of the table alone."""
+    """Words of training texts come before those of the table alone, which are still marked."""
     texts = " ".join(each["text"] for each in read_rows(Path("train.jsonl")))
     words = sorted(set(texts.split()) - {*OTHERS})
     nbtext(*command.split(), "-q", "-o", "n", "--max-model-bytes", "4500").ok()
@@ -112,6 +112,12 @@ def test_a_limited_size(nbtext: Any, command: str) -> None:
     Path("n").rename("m")
     assert sum(known(nbtext, *words)) > 0.9 * len(words)
     assert sum(known(nbtext, *WORDS["cats"])) < 0.8 * N_WORDS
+    explained = nbtext("explain test.jsonl train.jsonl -m m --to csv").ok().rows[1:]
+    untrained = {feature for *_, term, feature, _, _ in explained if term == "untrained"}
+    trained = {feature for *_, term, feature, _, _ in explained if term == "feature"}
+    assert untrained
+    assert not untrained & {*words, *OTHERS}
+    assert trained <= {*words, *OTHERS}
 
 
 def test_which_words_are_added(nbtext: Any) -> None:
@@ -137,22 +143,6 @@ def test_marks_in_lists(nbtext: Any) -> None:
     assert mark in nbtext("inspect m --to table --features 70").ok().out.replace("\n", " ")
     nbtext("evaluate test.jsonl -m m --report page.html").ok()
     assert "</span> (untrained)" in Path("page.html").read_text()
-
-
-def test_a_smaller_model(nbtext: Any) -> None:
-    """It knows fewer words, and still marks those that no training text has."""
-    n_features = nbtext("inspect m --to json").json["n_features"]
-    nbtext(*TRAIN, "--vectors", TABLE, "--max-model-bytes", "4750").ok()
-    assert Path("m").stat().st_size <= 4750
-    assert 36 < nbtext("inspect m --to json").json["n_features"] < n_features
-    assert evaluate(nbtext) > 0.4
-    explained = nbtext("explain test.jsonl train.jsonl -m m --to csv").ok().rows[1:]
-    untrained = {feature for *_, term, feature, _, _ in explained if term == "untrained"}
-    trained = {feature for *_, term, feature, _, _ in explained if term == "feature"}
-    texts = " ".join(each["text"] for each in read_rows(Path("train.jsonl"))).split()
-    assert untrained
-    assert not untrained & set(texts)
-    assert trained <= set(texts)
 
 
 @pytest.mark.parametrize("model", ["auto", "best"])
