@@ -327,17 +327,6 @@ def test_pipes(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_redirected_standard_input(tmp_path: Path) -> None:
-    """`< model` is read as the file that it is."""
-    save({"a": np.arange(10)}, str(tmp_path / "model"))
-    code = "from nbtext.artifact.storage import load; print(load('-')['a'].read().sum())"
-    with open(tmp_path / "model", "rb") as file:
-        done = subprocess.run(
-            [sys.executable, "-c", code], stdin=file, capture_output=True, check=True
-        )
-    assert done.stdout == b"45\n"
-
-
 def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
     """save takes plain data only, and arrays of types that load accepts."""
     for value in (
