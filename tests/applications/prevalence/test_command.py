@@ -181,17 +181,6 @@ def test_several_labels(nbtext: Any, topics: Path) -> None:
     assert nbtext("prevalence new.jsonl -m m --to jsonl -j 3", cwd=topics).out == result.out
 
 
-def test_several_labels_after_an_update(nbtext: Any, topics: Path) -> None:
-    """Known labels keep the estimate; after a new label, it is refused with what to do."""
-    (topics / "more.jsonl").write_text('{"text": "apple pear", "label": ["fruit"]}\n')
-    nbtext("update m more.jsonl -q -o grown", cwd=topics)
-    nbtext("prevalence new.jsonl -m grown", cwd=topics).ok()
-    (topics / "other.jsonl").write_text('{"text": "apple pear", "label": ["pie"]}\n')
-    nbtext("update m other.jsonl -q -o grown2", cwd=topics)
-    result = nbtext("prevalence new.jsonl -m grown2", cwd=topics).refused(1, "train it again")
-    assert "calibrate" not in result.err
-
-
 def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A label with one document is named, because its errors are not known."""
     (tmp_path / "t.tsv").write_text(
@@ -214,12 +203,23 @@ def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     assert abs(share["share"] - 0.1) < 0.05
 
 
-def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
-    """A model that grows can still estimate; with a new label it must be calibrated first."""
-    nbtext("update m - --label spam -q -o m2", cwd=spam, input=b"free prize now\n")
-    nbtext("prevalence new.jsonl -m m2", cwd=spam).ok()
-    nbtext("update m - --label other -q -o m3", cwd=spam, input=b"stone\n")
-    nbtext("prevalence new.jsonl -m m3", cwd=spam).refused(1, "nbtext calibrate")
+@pytest.mark.parametrize(
+    ("corpus", "known", "remedy"),
+    [("spam", "spam", "nbtext calibrate"), ("topics", "fruit", "train it again")],
+)
+def test_an_update_keeps_the_estimate(
+    nbtext: Any, request: pytest.FixtureRequest, corpus: str, known: str, remedy: str
+) -> None:
+    """With a new label, there is none, and the error says what to do; of several labels, this is
+    not to calibrate.
+    """
+    folder = request.getfixturevalue(corpus)
+    for label in (known, "other"):
+        row = {"text": "free prize apple", "label": [label] if corpus == "topics" else label}
+        write_rows(folder / "more.jsonl", [row])
+        nbtext("update m more.jsonl -q --force -o grown", cwd=folder).ok()
+        result = nbtext("prevalence new.jsonl -m grown", cwd=folder)
+        _ = result.ok() if label == known else result.refused(1, remedy)
 
 
 @pytest.mark.parametrize("name", ["m", "topics"])
