@@ -291,6 +291,48 @@ def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     nbtext("predict test.jsonl -m one").ok()
 
 
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("model", ["svm", "nbsvm"])
+def test_linear_models(nbtext: Any, folder: Path, model: str) -> None:
+    """They go through all commands; those that need additive counts refuse them in one line."""
+
+    def run(*arguments: str) -> Any:
+        return nbtext(*arguments).ok()
+
+    options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
+    messages = run("train", "train.jsonl", *options, "-o", "s").err
+    trained = messages.splitlines()[-1]  # a warning may precede it without the kernel
+    assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
+    assert "; C 1; estimated micro F1 " in trained
+    assert "(5 folds, 10 duplicates left out together)" in trained
+    evaluated = run("evaluate", "test.jsonl", "-m", "s", "--to", "json", "--report", "p.html").json
+    assert evaluated["micro_f1"] > 0.9
+    assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
+    assert (
+        run("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").json["micro_f1"]
+        > 0.85
+    )
+    assert len(run("predict", "test.jsonl", "-m", "s", "--at-least-one").out.splitlines()) == 60
+    assert {
+        each["label"] for each in run("explain", "test.jsonl", "-m", "s", "--to", "jsonl").records
+    } == set(LABELS)
+    inspected = run("inspect", "s", "--to", "table").out
+    assert "C" in inspected
+    assert "thresholds  from" in inspected
+    compared = run("compare", "test.jsonl", "-m", "s", "-m", "m", "--to", "json").json
+    assert [each["model"] for each in compared["models"]] == [model, "auto"]
+    assert run("diff", "s", "m").out
+    for command in (
+        ("update", "s", "train.jsonl"),
+        ("forget", "s", "train.jsonl"),
+        ("merge", "s", "s"),
+    ):
+        refused = nbtext(*command, "-o", "x").refused(
+            1, f"documents cannot be added to or removed from {model} models"
+        )
+        assert refused.err.count("\n") == 1
+
+
 @pytest.mark.exhaustive
 def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
     """A label is text on the page and on the terminal, never markup or a control sequence."""
