@@ -11,7 +11,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import number_of
 from nbtext.features.counting import counter
 from nbtext.features.document_counts import EMPTY_HASH
-from nbtext.features.matrix_counter import MatrixCounter
+from nbtext.features.matrix_counter import MatrixCounter, name_numbered
 from nbtext.model.corpus_counts import ALL_HASHES
 from nbtext.model.fitted_model import N_TRAINED, TrainedModel
 
@@ -67,6 +67,8 @@ class OverlapCounter:
     def __init__(self, model: TrainedModel) -> None:
         fitted = model.fitted
         self._settings, _ = fitted.requested_settings
+        # of the columns that have only numbers; those of a model of columns are numbers
+        self._names = None if fitted.input.matrix_columns is not None else fitted.vocabulary
         self._hashes = fitted.trained
         self._below = ALL_HASHES
         if self._hashes is not None and len(self._hashes) >= N_TRAINED:
@@ -82,9 +84,12 @@ class OverlapCounter:
         if self._hashes is None:
             return Overlap()
         settings = self._settings
+        features = batch.features
         counting = counter(settings) if batch.matrix is None else MatrixCounter(settings)
+        if batch.matrix is not None and features.is_numbered and self._names is not None:
+            features = name_numbered(features, self._names)
         classes = np.zeros(len(batch), dtype=np.int32)
-        hashes = counting.count(batch.features, classes, self._below).hashes
+        hashes = counting.count(features, classes, self._below).hashes
         hashes = hashes[(hashes != 0) & (hashes != np.uint64(EMPTY_HASH))]
         n_trained = int(np.isin(hashes, self._hashes).sum())
         return Overlap(len(hashes), n_trained, self._below == ALL_HASHES)
