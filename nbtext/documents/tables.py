@@ -717,11 +717,12 @@ class Table:
         header with another order of the columns is a problem.
         """
         found = {}
-        header = self.header or []
+        header = [name.lower() for name in self.header or []]
         longest = max(map(len, header), default=-1)
-        short = [row for row, cells in enumerate(group.cells) if len("".join(cells[:1])) <= longest]
+        firsts = ("".join(cells[:1]).strip() for cells in group.cells)
+        short = [row for row, cell in enumerate(firsts) if len(cell) <= longest]
         for row in short:
-            cells = [cell.strip() for cell in group.cells[row]]
+            cells = [cell.strip().lower() for cell in group.cells[row]]
             if cells == header:
                 found[row] = HEADER_AGAIN
             elif len(header) > 1 and sorted(cells) == sorted(header):
@@ -951,11 +952,14 @@ def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row has no digit, but words in a column of which all other rows have
     numbers or dates.
     """
-    if len(rows) <= MIN_ROWS or any(map(_digit.search, rows[0])):
+    if not rows or any(map(_digit.search, rows[0])):
         return False
     columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     return any(
-        len(first) >= MIN_NAME and all(map(_number.fullmatch, others)) for first, *others in columns
+        len(first) >= MIN_NAME
+        and len(others) >= MIN_ROWS
+        and all(map(_number.fullmatch, others))
+        for first, *others in columns
     )
 
 

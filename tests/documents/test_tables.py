@@ -311,9 +311,9 @@ ROW = "win now,spam\n"
         ("x.csv", f'{HEAD}"Dear all,\nI am, as ever,\nyours",x\n', [("Dear all,\nI am, as ever,\nyours", "x")], ""),
         (  # tables that were joined, with byte order marks and blank lines
             "x.csv",
-            f"\ufeff{HEAD}a b,ham\n\n\ufeff{HEAD}\ufeffc,spam\n\"text\", label\nd,ham\n",
-            [("a b", "ham"), ("c", "spam"), ("d", "ham")],
-            "skipped 2: rows that repeat the header",
+            f"\ufeff{HEAD}a b,ham\n\n\ufeff{HEAD}\ufeffc,spam\n\"text\", label\nd,ham\n Text ,LABEL\ne,ham\n",
+            [("a b", "ham"), ("c", "spam"), ("d", "ham"), ("e", "ham")],
+            "skipped 3: rows that repeat the header",
         ),
         (
             "x.tsv",
@@ -408,6 +408,11 @@ def test_no_row_is_lost_or_merged_silently(
             f"hello, world,ham\n{ROW}{ROW}",
             {"text_field": ("1",), "label_field": "2"},
             ["x.csv:1: expected 2 comma-separated columns, found 3; put quotes", None, None],
+        ),
+        (  # which is not said to be a second header
+            f"{HEAD}hello, my friend,ham\n{3 * ROW}",
+            {},
+            ["x.csv:2: expected 2 comma-separated columns, found 3", None, None, None],
         ),
         (f'{HEAD}"a,ham\nb",ham\n"c,ham\n', {"escape": "none"}, [None] * 3),
     ],
