@@ -956,9 +956,7 @@ def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:
         return False
     columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     return any(
-        len(first) >= MIN_NAME
-        and len(others) >= MIN_ROWS
-        and all(map(_number.fullmatch, others))
+        len(first) >= MIN_NAME and len(others) >= MIN_ROWS and all(map(_number.fullmatch, others))
         for first, *others in columns
     )
 
