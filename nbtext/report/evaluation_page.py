@@ -16,11 +16,11 @@ from nbtext.report.evaluation import format_unknown
 from nbtext.report.explanation import cut_runs, mark_runs
 from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page
+from nbtext.report.terminal import shorten_text
 
 MAX_CHARACTERS = 2_500  # of the text of a mistake
 MAX_WORDS = 8  # of a mistake, for the predicted label and against it
 MAX_SCORES = 1_000  # labels in the table: the most frequent ones
-EXCERPT = 110  # characters of a document in a list
 
 
 def render_evaluation_page(
@@ -73,7 +73,7 @@ def render_evaluation_page(
         "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
     }
     if isinstance(diagnosis, SetDiagnosis):
-        content["worst"] = [(each, _shorten(each.text)) for each in diagnosis.worst]
+        content["worst"] = [(each, shorten_text(each.text)) for each in diagnosis.worst]
         words = (
             "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as "
             "its probability says; below it, less often."
@@ -101,15 +101,7 @@ def render_evaluation_page(
 
 def excerpt(example: Example) -> str:
     """Return the beginning of a document, on one line."""
-    return _shorten(" · ".join(example.texts), is_cut=example.n_missing > 0)
-
-
-def _shorten(text: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a text, on one line; an ellipsis shows that it is cut, here or
-    before.
-    """
-    line = printable(" ".join(text.split()))
-    return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
+    return shorten_text(" · ".join(example.texts), is_cut=example.n_missing > 0)
 
 
 def _matrix(diagnosis: Diagnosis, *, has_probabilities: bool) -> dict[str, Any]:

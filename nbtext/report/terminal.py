@@ -37,6 +37,7 @@ PLAIN = Screen()
 MIN_WIDTH = 8  # characters of a title, or of a line of a text, however narrow the terminal is
 UNBOUNDED = 1 << 20  # characters
 GAP = 3  # characters between two columns
+EXCERPT = 110  # characters of a document in a list
 
 
 def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
@@ -88,6 +89,14 @@ def show_features(features: Sequence[str]) -> list[str]:
     """
     has_blanks = any(re.search("(?:^|^[^ ]*:) | $", feature) for feature in features)
     return [printable(feature).replace(" ", "␣" if has_blanks else " ") for feature in features]
+
+
+def shorten_text(text: str, *, is_cut: bool = False) -> str:
+    """Return the beginning of a text, on one line; an ellipsis shows that it is cut, here or
+    before.
+    """
+    line = printable(" ".join(text.split()))
+    return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
 
 
 def new_table(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source
+MAX_CHARACTERS = 200  # of a text that are kept to be shown
 
 
 @frozen
@@ -47,6 +48,7 @@ class ReviewedDocument:
     place    FILE:LINE, or the file that it is
     labels   its labels; None if they are not known
     problem  why it is not text, such as encoded data; None for a text
+    text     its first MAX_CHARACTERS; empty if it could not be read, or is a row of a matrix
     """
 
     number: int
@@ -54,6 +56,7 @@ class ReviewedDocument:
     place: str
     labels: tuple[str, ...] | None
     problem: str | None = None
+    text: str = ""
 
     @property
     def is_other(self) -> bool:
@@ -128,14 +131,16 @@ class ReviewReader:
         for row, number in enumerate(numbers):
             labels = known[row]
             problem = None
+            text = ""
             if row in batch.problems:
                 labels = None
                 problem = batch.problems[row].what
                 self._problems[number] = batch.problems[row]
             elif batch.matrix is None:
-                problem = describe_non_text("\n".join(texts[row] for texts in batch.columns))
+                text = "\n".join(texts[row] for texts in batch.columns)
+                problem = describe_non_text(text)
             self._documents[number] = ReviewedDocument(
-                number, batch.ids[row], batch.place(row), labels, problem
+                number, batch.ids[row], batch.place(row), labels, problem, text[:MAX_CHARACTERS]
             )
         return replace(
             batch,

@@ -6,12 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, ReviewedDocument
+from nbtext.applications.review.findings import (
+    LABEL_ERROR,
+    MAX_CHARACTERS,
+    Finding,
+    Review,
+    ReviewedDocument,
+)
 from nbtext.applications.review.settings import FINDINGS
 from nbtext.errors import number_of, printable
 from nbtext.report.records import join_labels
 from nbtext.report.result import Result
-from nbtext.report.terminal import new_table
+from nbtext.report.terminal import new_table, shorten_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,14 +65,15 @@ def _row(finding: Finding) -> list[Any]:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
-    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
+    table = new_table("finding", "certainty", "label", "documents", "text", texts=(2, 3, 4))
     for finding in findings:
         named = [printable(document.place) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
-        table.add_row(
-            finding.finding, f"{finding.certainty:.1%}", describe(finding), "\n".join(named)
-        )
+        first = finding.documents[0].text
+        text = shorten_text(first, is_cut=len(first) == MAX_CHARACTERS)
+        row = (finding.finding, f"{finding.certainty:.1%}", describe(finding), "\n".join(named))
+        table.add_row(*row, text)
     return table
 
 

@@ -143,7 +143,8 @@ def content_type(request: Request) -> str:
         expected = ", ".join((JSON, JSONL, TEXT))
         raise HTTPException(
             415,
-            f"the content type is {name or 'not given'}; expected one of {expected}, such as by curl --json",
+            f"the content type is {name or 'not given'}; expected one of {expected}, such as by "
+            """curl -H 'Content-Type: text/plain' -d 'TEXT' or curl --json '{"text": "TEXT"}'""",
         )
     return kind
 

@@ -149,9 +149,10 @@ def test_most_certain_first_and_only_some_kinds(review: Any, rows: Rows, tmp_pat
 
 
 def test_formats(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
-    """TSV has a line for each finding; CSV has a header; the table names places, without control
-    characters.
+    """TSV has a line for each finding; CSV has a header; the table names places and shows the
+    beginning of the text, without control characters.
     """
+    rows[0]["text"] = f"ripe\x1b\n{rows[0]['text']}{' plum' * 50}"
     rows += [rows[0] | {"id": "a,b\x1b[31m"}]
     write_rows(tmp_path / "x.jsonl", rows)
     lines = nbtext("review x.jsonl --only duplicate").out.splitlines()
@@ -159,6 +160,9 @@ def test_formats(nbtext: Any, rows: Rows, tmp_path: Path) -> None:
     table = nbtext("review x.jsonl --only duplicate --to table").out
     assert "x.jsonl:1" in table
     assert "x.jsonl:201" in table
+    assert "ripe\\x1b" in table
+    assert table.count("plum") < 50
+    assert "…" in table
     assert "\x1b" not in table
     (header, row) = nbtext("review x.jsonl --only duplicate --to csv").rows
     assert header == ["finding", "certainty", "label", "likely_label", "reason", "ids", "places"]

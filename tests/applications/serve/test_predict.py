@@ -1,6 +1,7 @@
 """`POST /v1/predict`: the same records as `nbtext predict`, for JSON, JSON lines and plain text."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -115,7 +116,13 @@ def test_bad_bodies(service: Running, body: bytes, message: str) -> None:
     ],
 )
 def test_other_types_of_content(service: Running, headers: dict[str, str]) -> None:
-    service.post("/v1/predict", b"{}", **headers).refused(415, "expected one of application/json, ")
+    answer = service.post("/v1/predict", b"{}", **headers)
+    answer.refused(415, "expected one of application/json, ")
+    error = answer.value["error"]
+    (kind,) = re.findall("curl -H 'Content-Type: ([^']*)' -d 'TEXT'", error)
+    (body,) = re.findall("curl --json '([^']*)'", error)
+    assert service.post("/v1/predict", b"TEXT", content_type=kind).status == 200
+    assert service.post("/v1/predict", body, content_type="application/json").status == 200
 
 
 @pytest.mark.parametrize(
