@@ -268,7 +268,7 @@ class LineFeed:
         texts = decoded.texts
         if self.keeps_lines and decoded.repaired:
             texts = self._encoding.decode_exactly(data).split("\n")[: len(texts)]
-        if BOM.encode() in data:
+        if _has(data, BOM.encode()):
             texts = [text.removeprefix(BOM) for text in texts]
         self.oddities |= {first_line + line: odd for line, odd in decoded.repaired.items()}
         separator = self.dialect.separator
@@ -280,7 +280,7 @@ class LineFeed:
             except InputError as problem:
                 self.oddities[first_line + line] = problem
                 texts[line] = ""
-        if self.dialect.is_csv and b'\\"' in data:
+        if self.dialect.is_csv and _has(data, b'\\"'):
             mark = re.escape(separator.encode())
             if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
                 line = first_line + data.count(b"\n", 0, found.start())
@@ -299,6 +299,11 @@ class LineFeed:
         if self.dialect.is_csv and size > limit:
             what = f"the row that begins here does not end within {limit:,} characters"
             raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
+
+
+def _has(data: bytes, mark: bytes) -> bool:
+    """Return whether bytes contain a mark; the first byte of it is sought much faster."""
+    return mark[:1] in data and mark in data
 
 
 def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
@@ -719,13 +724,17 @@ class Table:
         found = {}
         header = [name.lower() for name in self.header or []]
         longest = max(map(len, header), default=-1)
-        firsts = ("".join(cells[:1]).strip() for cells in group.cells)
-        short = [row for row, cell in enumerate(firsts) if len(cell) <= longest]
-        for row in short:
+        firsts = (cells[0].strip() if cells else "" for cells in group.cells)
+        alike = [
+            row
+            for row, cell in enumerate(firsts)
+            if len(cell) <= longest and cell.lower() in header
+        ]
+        for row in alike:
             cells = [cell.strip().lower() for cell in group.cells[row]]
             if cells == header:
                 found[row] = HEADER_AGAIN
-            elif len(header) > 1 and sorted(cells) == sorted(header):
+            elif sorted(cells) == sorted(header):
                 what = "the row is a header with another order of the columns"
                 group.problems[row] = InputError(what, hint=ORDER_HINT)
         for row, (_, last) in enumerate(group.spans):
