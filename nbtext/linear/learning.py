@@ -48,6 +48,7 @@ MIN_GAIN = 0.995
 # select C
 CALIBRATION_SIZE = 1 << 11
 SELECTION_SIZE = 1 << 12
+MAX_CLASSES = 1 << 14  # each of which is fitted to all documents, so that few bytes cost hours
 NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 
 
@@ -79,12 +80,17 @@ def learn(
     Raises
     ------
     ModelError : the values are too large to compute with
+    SettingsError : there are too many labels
 
     Warns
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     model: LinearModel = settings.linear_model
+    if data.n_classes > MAX_CLASSES:
+        what = f"{settings.model} fits each of the {data.n_classes:,} labels to all documents, at most {MAX_CLASSES:,}"
+        hint = "use --model multinomial, or fewer labels"
+        raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
         # of the others, only documents without a word are held out

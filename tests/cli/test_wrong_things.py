@@ -555,3 +555,13 @@ def test_evaluate_says_why_a_document_cannot_be_read(
     nbtext(f"evaluate . -m {model} --max-document-bytes 9").refused(
         1, "1.txt: the document has more than 9 bytes"
     )
+
+
+@pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
+def test_more_labels_than_a_linear_model_can_fit(nbtext: Any, tmp_path: Path, model: str) -> None:
+    """Each label costs passes over all documents, so that few bytes would take hours."""
+    rows = "".join(f"w{number % 7},label{number // 2}\n" for number in range(60_000))
+    (tmp_path / "x.csv").write_text(f"text,label\n{rows}")
+    nbtext(f"train x.csv -o m.joblib --model {model}").refused(
+        2, "30,000 labels to all documents, at most 16,384; use --model multinomial, or fewer"
+    )
