@@ -126,8 +126,9 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         names = settings.indicator_labels
         labels = [read_indicators(names, row, settings) for row in rows]
     else:
-        if settings.label_separator is not None and None in others[-1]:
-            # an empty text is a list without labels, but a missing key is not
+        has_rule = settings.folder is not None or settings.label_separator is not None
+        if has_rule and None in others[-1]:
+            # a missing key is the label of the folder; with a separator, an empty text has none
             raise _UnusualLineError
         read = {value: _read_scanned(value, settings) for value in set(others[-1])}
         labels = [read[value] for value in others[-1]]

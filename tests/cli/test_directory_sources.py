@@ -192,7 +192,7 @@ JUNK = ("Thumbs.db", "x.csv~", "Inbox.msf", "__MACOSX/x.csv", "README.md")
 COLLECTIONS: dict[str, tuple[dict[str, str], str]] = {
     "tables": ({"x.csv": CSV, "y.jsonl.gz": JSONL}, "2 tables: each row is a document"),
     "labeled folders": (
-        {"a/x.csv": "text\nred apple\n", "b/x.csv": "text\nyellow banana\n"},
+        {"a/x.csv": "text\nred apple\n", "b/x.jsonl": '{"text": "yellow banana"}\n'},
         "2 tables: each row is a document",
     ),
     "mails": (
