@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Review,
     common="--against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
-    notes="Memory holds the counts, the id, the place and the first 200 characters of each document. --report reads SOURCE twice, and shows the "
+    notes="Memory holds the counts, the id, the place and the first 40 characters of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
     rules=[
         *(Excludes(name, "apply") for name in ("against", "only", "report", "label")),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source
-MAX_CHARACTERS = 200  # of a text that are kept to be shown
+MAX_CHARACTERS = 40  # of a text that are kept to be shown
 
 
 @frozen

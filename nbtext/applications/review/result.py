@@ -65,15 +65,15 @@ def _row(finding: Finding) -> list[Any]:
 
 
 def _table(findings: Iterable[Finding]) -> Table:
-    table = new_table("finding", "certainty", "label", "documents", "text", texts=(2, 3, 4))
+    table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
     for finding in findings:
         named = [printable(document.place) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
         first = finding.documents[0].text
-        text = shorten_text(first, is_cut=len(first) == MAX_CHARACTERS)
+        named += [shorten_text(first, is_cut=len(first) == MAX_CHARACTERS)] if first else []
         row = (finding.finding, f"{finding.certainty:.1%}", describe(finding), "\n".join(named))
-        table.add_row(*row, text)
+        table.add_row(*row)
     return table
 
 
