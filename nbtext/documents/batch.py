@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -696,6 +695,8 @@ def _find_objects(value: Mapping[str, Any], name: str, path: str = "") -> str:
     """Return the path of jq to a list of objects, or to objects that have a key, in an object; ""
     if there are none.
     """
+    import json
+
     inner = [each for each in value.values() if isinstance(each, dict)]
     if 0 < len(inner) == len(value) and all(
         find_value(each, name) is not MISSING_KEY for each in inner

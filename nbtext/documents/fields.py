@@ -7,7 +7,6 @@ A document has one label, or several in a list, in a text with a separator, or i
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -266,6 +265,8 @@ def parse_json(value: Any) -> Any:
     """Return the list or object of a text that is JSON; any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
+    import json
+
     try:
         return json.loads(value) if len(value) <= MAX_JSON else value
     except (ValueError, RecursionError):

@@ -222,7 +222,7 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 # documents that are held out, in groups, or in an order
 1 train t.csv --exclude-ids all.txt -o m =>
-    SOURCE has no documents to train on; skipped 4: listed in --exclude-ids
+    SOURCE has no documents to train on; skipped 5: listed in --exclude-ids
 1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
 1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
 1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`
@@ -240,7 +240,7 @@ WRONG = """
 2 evaluate threads.jsonl --order-field '' --folds 3 => --order-field
 # models that change
 1 merge a.joblib a.joblib c.joblib -o m =>
-    a.joblib and c.joblib: the models have different settings: --ngrams is (1, 1) and (1, 2); train them with
+    a.joblib and c.joblib: the models have different settings: --ngrams is 1,1 and 1,2; train them with
 1 merge a.joblib t.joblib -o m => --idf is none and smooth
 1 merge t.joblib t.joblib -o m => t.joblib: a model with --norm
 1 update t.joblib letters/test => --keep-sample N, where N is at least the number of documents

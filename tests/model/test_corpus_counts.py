@@ -177,7 +177,7 @@ def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) ->
 def test_a_document_without_label() -> None:
     """Training on a document without a label names it and says what would help."""
     with pytest.raises(
-        InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"
+        InputError, match=r"inbox/7\.txt: the document has no label; begin each line with __label__"
     ):
         CorpusCounter(FeatureSettings()).add(
             Batch(["a", "inbox/7.txt"], (["x", "y"],), ["spam", None])

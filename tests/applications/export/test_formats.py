@@ -164,7 +164,8 @@ def test_a_word_of_no_letters() -> None:
     """A token pattern can find nothing, and that is a feature."""
     classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
     rows = list(csv.reader(io.StringIO(exported(classifier, "csv").decode())))
-    assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["weight", ""], ["weight", "four"]]
+    weights = [row[:2] for row in rows if row[0] == "weight"]
+    assert weights[:2] == [["weight", ""], ["weight", "four"]]
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
