@@ -330,7 +330,6 @@ class TextClassifier:
         `classes_`.
         """
         return exp(self.predict_log_proba(X, jobs=jobs))
-        return exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""

@@ -234,8 +234,13 @@ def evaluate(given: Evaluate) -> None:
             if by_group is not None:
                 by_group.record(batch)
     has_probabilities, note = (True, "") if file is None else file.assess_probabilities()
-    if decisions.min_probability is not None and not has_probabilities:
-        raise refuse("min_probability", "not every prediction has a probability")
+    needed = {
+        "min_probability": decisions.min_probability,
+        "target_accuracy": given.target_accuracy,
+    }
+    for name, value in needed.items():
+        if value is not None and not has_probabilities:
+            raise refuse(name, "not every prediction has a probability")
     notes = [note] if note else []
     evaluation = evaluator.evaluation()
     overlap = add_overlaps(overlaps)
@@ -252,8 +257,6 @@ def evaluate(given: Evaluate) -> None:
     if model is not None:
         evaluation = with_decisions(evaluation, model.fitted)
     if given.target_accuracy is not None:
-        if not has_probabilities:
-            raise refuse("target_accuracy", "not every prediction has a probability")
         if evaluation.per_label and not EVALUATORS[task].task.is_exclusive:
             raise refuse("target_accuracy", "the documents have several labels")
         found = find_min_probability(evaluator.outcomes(), given.target_accuracy)
@@ -310,9 +313,7 @@ def evaluate(given: Evaluate) -> None:
     recalls = {each.label: each.recall for each in evaluation.per_label if each.support}
     said = format_first_look(look, accuracy, name=title, recalls=recalls)
     running.say(*said, quiet=quiet)
-    if evaluation.groups is not None:
-        leak = describe_leak(evaluation.groups, evaluation.metrics)
-        running.say(*([] if leak is None else [leak]), quiet=quiet)
+    running.say(*describe_leak(evaluation.groups, metrics), quiet=quiet)
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
         known = first[0].predictions.classes

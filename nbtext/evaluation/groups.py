@@ -130,9 +130,11 @@ def auroc(scores: Floats, is_label: Mask, groups: Integers) -> float | None:
     return won / pairs if pairs else None
 
 
-def describe_leak(groups: Groups, metrics: Mapping[str, Any]) -> str | None:
-    """Say that the group alone predicts the label almost as well as the model; None if not."""
-    if not groups.is_leaking or groups.accuracy is None:
-        return None
+def describe_leak(groups: Groups | None, metrics: Mapping[str, Any]) -> list[str]:
+    """Say that the group alone predicts the label almost as well as the model; nothing if not."""
+    if groups is None or not groups.is_leaking:
+        return []
     what = f"the most frequent label of each {groups.field} is right in {groups.accuracy:.4f} of the documents"
-    return f"{what}, the model in {metrics['accuracy']:.4f}: it may tell {groups.field} apart, and not labels; see the AUROC within groups"
+    return [
+        f"{what}, the model in {metrics['accuracy']:.4f}: it may tell {groups.field} apart, and not labels; see the AUROC within groups"
+    ]

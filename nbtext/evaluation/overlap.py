@@ -51,10 +51,8 @@ class Overlap(NamedTuple):
 
 def add_overlaps(parts: Iterable[Overlap]) -> Overlap:
     """Return the overlap of all batches of a test."""
-    known = [part for part in parts if part.documents]
-    n_documents = sum(part.documents for part in known)
-    n_trained = sum(part.trained for part in known)
-    return Overlap(n_documents, n_trained, all(part.is_exact for part in known))
+    documents, trained, are_exact = zip(*parts, strict=True)
+    return Overlap(sum(documents), sum(trained), all(are_exact))
 
 
 class OverlapCounter:

@@ -23,7 +23,7 @@ from nbtext.documents.settings import PLAIN, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
-from nbtext.evaluation.evaluator import EVALUATORS, Evaluation
+from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.overlap import Overlap, OverlapCounter
 from nbtext.model.predictions import Predictions
@@ -74,17 +74,6 @@ def predict_by_model(
         return PredictedBatch(predictions, batch.texts, overlap=overlap, groups=batch.groups)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
-
-
-def evaluate_model(
-    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> Evaluation:
-    """Return the metrics of a trained model on the labeled documents of a source."""
-    evaluator = EVALUATORS[model.task.name]()
-    evaluator.add_all(
-        batch.predictions for batch in predict_by_model(model, source, jobs=jobs, on_batch=on_batch)
-    )
-    return evaluator.evaluation()
 
 
 def predict_from_file(

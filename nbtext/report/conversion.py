@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from nbtext.documents.rows import (
@@ -17,8 +19,8 @@ from nbtext.documents.rows import (
 )
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
-from nbtext.report.records import format_json, write_text
-from nbtext.report.result import format_rows
+from nbtext.report.records import write_text
+from nbtext.report.result import Result, format_result, format_rows
 
 KEYS_HINT = "write JSON lines, whose keys may differ: --to jsonl"
 
@@ -35,23 +37,10 @@ def convert_rows(changed: Iterable[ChangedRows], to: str, target: Target) -> Non
     CONVERSIONS[to](changed, target)
 
 
-def _write_lines(changed: Iterable[ChangedRows], target: Target) -> None:
+def _write_json(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
+    result = Result(changed, (), lambda each: (), records=_list_records)
     with target.open() as file:
-        for each in changed:
-            write_text([f"{format_json(record)}\n" for record in _list_records(each)], file)
-
-
-def _write_array(changed: Iterable[ChangedRows], target: Target) -> None:
-    def texts() -> Iterator[str]:
-        before = "[\n"
-        for each in changed:
-            for record in _list_records(each):
-                yield before + format_json(record)
-                before = ",\n"
-        yield "\n]\n" if before == ",\n" else "[]\n"
-
-    with target.open() as file:
-        write_text(texts(), file)
+        write_text(format_result(result, output_format), file)
 
 
 def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
@@ -64,7 +53,7 @@ def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Tar
             records = list(_list_fields(each))
             new = [column.name for column in each.flat]
             if not names:
-                names = list(dict.fromkeys(name for fields, _ in records for name in fields))
+                names = _list_names(fields for fields, _ in records)
                 _check_names(each.rows.path, names, each.flat)
                 write_text([format_rows([[*names, *new]], output_format)], file)
             rows = []
@@ -83,18 +72,15 @@ def _write_columns(format_of_rows: str, changed: Iterable[ChangedRows], target: 
         names: list[str] = []
         schema: Any = None
         for each in changed:
-            records = [fields for fields, _ in _list_fields(each)]
-            removed = {row for row, label in each.labels.items() if label is None}
-            if not names:
-                names = list(dict.fromkeys(name for fields in records for name in fields))
+            found = list(_list_fields(each))
+            records = [fields for fields, _ in found]
+            names = names or _list_names(records)
             for fields in records:
                 _check_keys(each.rows.path, fields, names)
             rows = table_of_rows(records, names, schema, each.rows.path)
             schema = rows.table.schema
             kept = [
-                column._replace(
-                    values=[value for row, value in enumerate(column.values) if row not in removed]
-                )
+                column._replace(values=[column.values[row] for _, row in found])
                 for column in each.nested
             ]
             yield ChangedRows(rows, (), kept)
@@ -134,6 +120,11 @@ def _list_fields(each: ChangedRows) -> Iterator[tuple[dict[str, Any], int]]:
         yield fields, row
 
 
+def _list_names(records: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the keys of some rows, in the order of their first occurrence."""
+    return list(dict.fromkeys(chain.from_iterable(records)))
+
+
 def _check_names(path: str, names: Iterable[str], columns: Iterable[Column]) -> None:
     """Raise InputError if a column that is added is there already."""
     for column in columns:
@@ -156,10 +147,10 @@ def _cell(value: Any) -> str:
 
 
 CONVERSIONS: dict[str, Callable[[Iterable[ChangedRows], Target], None]] = {
-    "json": _write_array,  # before lines: both may have the suffix .json
-    "jsonl": _write_lines,
-    "csv": lambda changed, target: _write_cells("csv", changed, target),
-    "tsv": lambda changed, target: _write_cells("quoted tsv", changed, target),
-    "parquet": lambda changed, target: _write_columns("parquet", changed, target),
-    "arrow": lambda changed, target: _write_columns("arrow", changed, target),
+    "json": partial(_write_json, "json"),  # before lines: both may have the suffix .json
+    "jsonl": partial(_write_json, "jsonl"),
+    "csv": partial(_write_cells, "csv"),
+    "tsv": partial(_write_cells, "quoted tsv"),
+    "parquet": partial(_write_columns, "parquet"),
+    "arrow": partial(_write_columns, "arrow"),
 }
