@@ -559,7 +559,7 @@ def test_evaluate_says_why_a_document_cannot_be_read(
 
 @pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
 def test_more_labels_than_a_linear_model_can_fit(nbtext: Any, tmp_path: Path, model: str) -> None:
-    """Each label costs passes over all documents, so that few bytes would take hours."""
+    """Each label costs passes over all documents, so time grows with labels × documents."""
     rows = "".join(f"w{number % 7},label{number // 2}\n" for number in range(60_000))
     (tmp_path / "x.csv").write_text(f"text,label\n{rows}")
     nbtext(f"train x.csv -o m.joblib --model {model}").refused(
