@@ -48,7 +48,9 @@ MIN_GAIN = 0.995
 # select C
 CALIBRATION_SIZE = 1 << 11
 SELECTION_SIZE = 1 << 12
-MAX_CLASSES = 1 << 14  # each of which is fitted to all documents, so time grows with labels times documents
+MAX_CLASSES = (
+    1 << 14
+)  # each of which is fitted to all documents, so time grows with labels times documents
 NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 
 

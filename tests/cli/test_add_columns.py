@@ -41,7 +41,8 @@ def test_csv(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
     """Mark, separator, quotes, line ends and blank lines stay; a short row is filled up."""
     first, second = predictions(nbtext, model, "t.csv", cwd=tmp_path)
     result = nbtext(f"predict t.csv -m {model} --add-columns -o out.csv")
-    assert (result.status, result.out, result.err) == (0, "", "")
+    said = "2 documents to out.csv\n"
+    assert (result.status, result.out, result.err) == (0, "", said)
     assert (tmp_path / "out.csv").read_bytes().decode() == (
         '\ufeffid;text;n;label;probability\r\n7;"the bins; of ""street""";1;'
         f"{first['label']};{first['probability']:.6f}\r\n\r\n8;taxes;;{second['label']};{second['probability']:.6f}\r\n"
@@ -119,7 +120,9 @@ def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_p
     )
     for name in ("t.csv", "t.jsonl"):
         for jobs in ("1", "3"):
-            result = nbtext(f"predict {name} -m {model} --add-columns -j {jobs} -o {jobs}-{name}")
+            result = nbtext(
+                f"predict {name} -m {model} --add-columns -q -j {jobs} -o {jobs}-{name}"
+            )
             assert (result.status, result.err) == (0, "")
         assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
     with (tmp_path / "1-t.csv").open(newline="") as file:
@@ -160,12 +163,12 @@ def test_compressed(
     with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
         file.write(table.read_bytes())
     plain = nbtext(f"predict t.csv -m {model} --add-columns").out
-    result = nbtext(f"predict t.csv{suffix} -m {model} --add-columns -o o.csv{suffix}")
+    result = nbtext(f"predict t.csv{suffix} -m {model} --add-columns -q -o o.csv{suffix}")
     assert (result.status, result.err) == (0, "")
     with opened(tmp_path / f"o.csv{suffix}", "rb") as file:
         assert file.read().decode() == plain
     before = (tmp_path / f"o.csv{suffix}").read_bytes()
-    nbtext(f"predict t.csv -m {model} --add-columns -o o.csv{suffix}")
+    nbtext(f"predict t.csv -m {model} --add-columns -q -o o.csv{suffix}")
     assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
 
 

@@ -81,7 +81,7 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
     ask = f"predict {name} -m {model} --add-columns --columns label,probability,outlier --top-k 2"
     for jobs in ("1", "3"):
         out = tmp_path / f"{jobs}{Path(name).suffix}"
-        result = nbtext(f"{ask} --coverage 0.9 --explain 1 -j {jobs} -o {out}", cwd=folder)
+        result = nbtext(f"{ask} --coverage 0.9 --explain 1 -q -j {jobs} -o {out}", cwd=folder)
         assert (result.status, result.err) == (0, ""), result.err
     assert (tmp_path / f"1{out.suffix}").read_bytes() == out.read_bytes()
     old = load(folder / name)

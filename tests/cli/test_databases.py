@@ -79,7 +79,7 @@ def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path
         str(out),
     )
     for jobs, table in (("1", ()), ("3", ("--table", "second run"))):
-        result = nbtext(*LABEL, *options, *table, "-j", jobs, cwd=folder)
+        result = nbtext(*LABEL, *options, *table, "-q", "-j", jobs, cwd=folder)
         assert (result.status, result.out, result.err) == (0, "", ""), result.err
     found = select(out, "select * from predictions")
     assert found == select(out, 'select * from "second run"')

@@ -56,7 +56,7 @@ def test_nested_fields(nbtext: Any, tmp_path: Path, name: str) -> None:
     assert nbtext(f"evaluate {name} -m m.joblib --to json").ok().json["accuracy"] == 1
     folds = ("--folds", "5", "--group-field", "meta.who", "--to", "json")
     assert nbtext("evaluate", name, *NESTED, *folds).ok().json["documents"] == len(LETTERS)
-    added = nbtext(f"predict {name} -m m.joblib --add-columns -o added.{name}").ok()
+    added = nbtext(f"predict {name} -m m.joblib --add-columns -q -o added.{name}").ok()
     assert added.err == ""
 
 

@@ -105,8 +105,8 @@ def test_tables_of_zeros_and_ones() -> None:
 class OfNumbers(TextClassifier):
     """Texts of the numbers that scikit-learn's checks give: each value is a word."""
 
-    def _log_posterior(self, X: Any) -> Any:
-        return super()._log_posterior(write_numbers(X))
+    def _log_posterior(self, X: Any, jobs: int = 1) -> Any:
+        return super()._log_posterior(write_numbers(X), jobs)
 
     def fit(self, X: Any, y: Any) -> OfNumbers:
         super().fit(write_numbers(X), y)

@@ -157,7 +157,7 @@ def added(
     """Return the columns for tables, and those for formats with lists."""
     rows = TextRows("jsonl", "x", Encoding("utf-8"), ["{}"] * 4, [""] * 5, range(1, 5))
     found = columns_module._add_columns(
-        replace(batch, rows=rows), ColumnSettings(add_columns=True, **settings), decisions
+        replace(batch, rows=rows), ColumnSettings(add_columns=True, **settings), decisions, None
     )
     return list(found.flat), list(found.nested)
 
