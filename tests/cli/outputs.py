@@ -13,7 +13,7 @@ from typing import Any
 import click
 from made_files import write_rows
 
-from nbtext.cli.command import FileType
+from nbtext.cli.command import Command, FileType
 from nbtext.cli.main import LazyGroup, cli
 
 CSV = "id,text,label\n1,red round,apple\n2,yellow long,banana\n3,green round,apple\n4,long old,banana\n"
@@ -64,7 +64,8 @@ def list_files(*, is_output: bool) -> list[tuple[str, str]]:
     found = []
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
-        assert command is not None
+        assert isinstance(command, Command)
+        command.add_options()
         kinds = ((each.opts[-1], each.type) for each in command.params)
         found += [
             (name, option)

@@ -52,6 +52,7 @@ OWN_VALUES = {  # of options, by their names
     "apply": "decisions.jsonl",
     "held_out": "held.csv",
     "output": "result.csv",
+    "rejected": "rest.csv",
     "threshold": "a=0.5",
     "smoothing": "2",
     "select": "mi:5",
