@@ -76,7 +76,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         assert found.fitted_.approximate == parts
         assert (found.counts_.statistics.occurrences == whole.counts_.statistics.occurrences).all()
     # the folders train and test are not labels of the model
-    nbtext(f"calibrate u.joblib {letters} --input-format dirs").refused(
+    nbtext(f"calibrate u.joblib {letters} --input-format dirs -q").refused(
         1, "has no label 'test', 'train'; it has"
     )
     assert (
