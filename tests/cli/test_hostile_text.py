@@ -161,7 +161,7 @@ def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Pat
     assert (result.status, len(result.out.splitlines())) == (0, 2)
     (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
     result = nbtext(f"predict open.csv -m {model}")
-    assert "never closed" in nbtext("train open.csv -o x").err
+    assert "open.csv:2: a quote is opened" in nbtext("train open.csv -o x").err
     (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
     assert (
         len(
