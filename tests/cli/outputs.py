@@ -77,7 +77,10 @@ def list_files(*, is_output: bool) -> list[tuple[str, str]]:
 
 OUTPUTS = list_files(is_output=True)
 # of each option that the command cannot have as above
-OTHERS = {"--held-out": ["d.csv", "--folds", "2"]}
+OTHERS = {
+    "--held-out": ["d.csv", "--folds", "2"],
+    "--rejected": ["d.csv", "-m", "m", "--keep", "apple>=0.5", "-q"],
+}
 EVERY = [[name, *OTHERS.get(option, COMMANDS.get(name, [])), option] for name, option in OUTPUTS]
 APPENDED = "label"  # it needs a terminal; its file must be a regular one, because it is read again
 

@@ -257,7 +257,7 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
     """
     monkeypatch.setattr(fitting, "CALIBRATION_SIZE", 40)
     monkeypatch.setattr(training, "SELECTION_SIZE", 50)
-    monkeypatch.setattr(fitted_model, "N_TRAINED", 50)
+    monkeypatch.setattr(fitted_model, "N_TRAINED", 20)
     texts, labels = corpus(5, n_documents=300)
     for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
         (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
