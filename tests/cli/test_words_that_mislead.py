@@ -85,7 +85,7 @@ def test_evaluating_says_what_happens_to_evaluated_documents(nbtext: Any, table:
 def test_one_column_and_one_word(nbtext: Any, table: Path) -> None:
     nbtext("train t.csv -o m").ok()
     table.with_name("one.csv").write_text("text\na,b\n")
-    assert "expected 1 comma-separated column, found 2" in nbtext("predict one.csv -m m").ok().err
+    assert "expected 1 comma-separated column, found 2" in nbtext("predict one.csv -m m").err
     table.with_name("stop").write_text("red\n")
     nbtext("train t.csv -o m --stop-words stop").ok()
     assert "stop_words=1 word" in nbtext("inspect m --to table").ok().out
