@@ -148,35 +148,28 @@ def leave_out(
     pairs = left_out.pairs
     valued = derive(pairs, Values(n_values)) if isinstance(statistics, ValueCounts) else pairs
     positions = statistics.locate(valued)
+    of_class = statistics.classes
     entry_copies = left_out.copies[pairs.entry_documents]
-    # the entries of a class that as many documents have are one cell, of which there are few
-    class_documents = statistics.class_documents
-    starts = np.concatenate(([0], np.cumsum(class_documents + 1)))
-    cells = starts[statistics.classes] + present
-    of_class = np.repeat(np.arange(statistics.n_classes), class_documents + 1)
-    n_entries = np.bincount(cells, minlength=len(of_class))
-    n_present = np.arange(len(of_class)) - starts[of_class]
     own = np.zeros(len(pairs))
-    differences = np.zeros(len(positions))
     for copies in np.unique(left_out.copies).tolist():
         rows = left_out.copies == copies
         entries = entry_copies == copies
-        others = np.maximum(class_documents - copies, 0)
+        others = np.maximum(statistics.class_documents - copies, 0)
         totals = others + n_values * smoothing
         all_absent = log_share(others, totals, smoothing)
         # negative for a feature that the left-out documents must have
-        lacking = np.maximum(others[of_class] - n_present, 0)
+        lacking = np.maximum(others[of_class] - present, 0)
         absent = log_share(lacking, totals, smoothing, of=of_class)
-        sums = np.bincount(of_class, n_entries * (absent - all_absent[of_class]))
-        empty_document = statistics.n_features // (n_values - 1) * all_absent + sums / (
+        empty_document = statistics.n_features // (n_values - 1) * all_absent
+        empty_document = empty_document + statistics.class_sums(absent - all_absent[of_class]) / (
             n_values - 1
         )
         here = positions[entries]
-        classes = statistics.classes[here]
-        value = log_share(statistics.documents[here] - copies, totals, smoothing, of=classes)
-        differences[entries] = value - absent[cells[here]]
-        own[rows] = empty_document[pairs.classes[rows]]
-    return left_out.replace_own(scores, own + pairs.sum_entries(differences))
+        value = log_share(statistics.documents[here] - copies, totals, smoothing, of=of_class[here])
+        differences = np.zeros(len(positions))
+        differences[entries] = value - absent[here]
+        own[rows] = empty_document[pairs.classes[rows]] + pairs.sum_entries(differences)[rows]
+    return left_out.replace_own(scores, own)
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
