@@ -228,7 +228,7 @@ def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
         ("predict x.npz -m m.joblib --add-columns", "columns can be added only to"),
         ("prevalence x.npz -m m.joblib --group-field month", "has no field `month`"),
         ("vectorize x.npz --like m.joblib --min-df 2 -o y.npz", "--min-df: does not apply"),
-        ("predict two.npz -m m.joblib", "different settings: --ngrams is (1, 2) and (1, 1)"),
+        ("predict two.npz -m m.joblib", "different settings: --ngrams is 1,2 and 1,1"),
         (
             "update m.joblib weights.svmlight -o n.joblib",
             "needs counts, and the matrix holds weights",

@@ -347,7 +347,7 @@ def test_no_option_is_ignored(
         ),
         (
             "evaluate d.csv --label-field label --predicted-field kind --min-probability 0.9",
-            "--min-probability: does not apply: the predictions have no probabilities",
+            "--min-probability: does not apply: not every prediction has a probability",
         ),
         ("vectorize d.csv --like one --separate-fields -o x", "--separate-fields"),
         (

@@ -32,8 +32,9 @@ def train(settings: KeywordSettings, given: Train) -> TrainedModel:
     quiet = given.run.quiet
     jobs = given.run.jobs
     unlabeled = given.unlabeled
-    if given.input.label is not None and not unlabeled:
-        raise refuse("label", "with --keywords, SOURCE holds unlabeled documents")
+    for name in ("label", "missing_labels"):
+        if getattr(given.input, name) and not unlabeled:
+            raise refuse(name, "with --keywords, SOURCE holds unlabeled documents")
     features = extend_ngrams(keywords, given.features)
     labeled = None
     with running.open_documents(unlabeled or given.sources, given.input, given.run) as (

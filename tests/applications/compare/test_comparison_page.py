@@ -37,7 +37,8 @@ def comparison(*names: str) -> Comparison:
             2803,
             1000 * (k + 1) if k else None,
             k / 7,
-            estimates(0.7 + k / 100, 0.6, 1.5),
+            trained_on=0,
+            metrics=estimates(0.7 + k / 100, 0.6, 1.5),
         )
         for k, name in enumerate(names)
     )

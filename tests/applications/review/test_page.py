@@ -10,6 +10,7 @@ from made_files import read_rows, write_rows
 
 from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
 from nbtext.applications.review.review_page import shown_findings
+from nbtext.errors import printable
 
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 HOSTILE = MARKUP + "\u202e\u2028\u2029\x85\x0b\x0c\x1c."
@@ -107,7 +108,7 @@ def test_decisions_are_downloaded_and_applied(
     shown.page.locator(
         "[data-kind=duplicate] .reviewed:nth-child(2) [data-decision=remove]"
     ).click()
-    shown.page.locator("[data-kind=not_text] select.other").select_option(HOSTILE)
+    shown.page.locator("[data-kind=not_text] select.other").select_option(label=printable(HOSTILE))
     assert "3 of" in shown.page.locator("#progress").inner_text()
     expected = [
         {

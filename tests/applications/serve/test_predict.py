@@ -28,12 +28,14 @@ ODD_LINES = (
 
 @pytest.fixture
 def predicted(nbtext: Any, model: Path) -> Callable[[bytes], list[Any]]:
-    """What `nbtext predict` writes for JSON lines, without the option that a reason names."""
+    """What `nbtext predict` writes for JSON lines, without the hints of its reasons, which name
+    options and commands.
+    """
 
     def predict(lines: bytes) -> list[Any]:
         options = ("-m", str(model), "--input-format", "jsonl", "--to", "jsonl")
         out = nbtext("predict", "-", *options, input=lines).ok().out
-        out = out.replace("; name the column or key of the text with --text-field", "")
+        out = re.sub(r"; (name the column or key of the text|jq )[^\"]*(?=\")", "", out)
         return [json.loads(line) for line in out.splitlines()]
 
     return predict
