@@ -81,9 +81,9 @@ def extend_ngrams(
 
 def _refuse(names: list[str]) -> None:
     """Raise SettingsError if there are settings, by name, that keywords do not allow."""
-    for name in names:
+    if names:
         what = "cannot be combined with --keywords"
-        raise SettingsError(what, where=name, hint="leave out this option")
+        raise SettingsError(what, where=names[0], hint="leave out this option")
 
 
 def _read(word: str, features: FeatureSettings) -> list[str]:
@@ -231,8 +231,12 @@ def train_with_keywords(
     if model_settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
     smoothing = model_settings.smoothing or SMOOTHING
-    prior = model_settings.prior or "uniform"
-    model_settings = replace(model_settings, model=KEYWORD_MODEL, smoothing=smoothing, prior=prior)
+    model_settings = replace(
+        model_settings,
+        model=KEYWORD_MODEL,
+        smoothing=smoothing,
+        prior=model_settings.prior or "uniform",
+    )
     assert unlabeled.vocabulary is not None  # see `extend_ngrams`
     found = find_columns(keywords, features, unlabeled.vocabulary)
     learner = _Learner(
@@ -245,12 +249,13 @@ def train_with_keywords(
     matched = _posteriors_of_keywords(unlabeled.sample, found, learner)
     statistics = learner.learn(matched, found, steps, jobs)
     counts = CorpusCounts(tuple(keywords), unlabeled.vocabulary, statistics, concatenate(()), 0)
-    selection = Selection(Hyperparameters(model_settings.smoothing or SMOOTHING))
+    selection = Selection(Hyperparameters(smoothing))
     if labeled is not None:
         if unknown := sorted(set(labeled.labels) - set(keywords)):
-            hint = "add keywords of it, or leave out its documents"
             raise InputError(
-                f"the label {unknown[0]!r} has no keywords", where="--keywords", hint=hint
+                f"the label {unknown[0]!r} has no keywords",
+                where="--keywords",
+                hint="add keywords of it, or leave out its documents",
             )
         alone = make_trained_model(
             fit_model(counts, features, model_settings, selection=selection), counts

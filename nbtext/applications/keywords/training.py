@@ -29,7 +29,6 @@ def train(settings: KeywordSettings, given: Train) -> TrainedModel:
     keywords = settings.keywords
     assert keywords is not None  # the option asks for this step
     check_texts(given, where="keywords")
-    quiet = given.run.quiet
     jobs = given.run.jobs
     unlabeled = given.unlabeled
     for name in ("label", "missing_labels"):
@@ -58,7 +57,7 @@ def train(settings: KeywordSettings, given: Train) -> TrainedModel:
         steps=settings.em or 0,
         jobs=jobs,
     )
-    running.say(*format_keywords(found, len(counts.sample)), quiet=quiet)
+    running.say(*format_keywords(found, len(counts.sample)), quiet=given.run.quiet)
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     notes="Memory holds the counts, the id, the place and the first 40 characters of each document. --report reads SOURCE twice, and shows the "
     "first 500 findings.",
     rules=[
-        *(Excludes(name, "apply") for name in ("against", "only", "report", "label", "missing_labels")),
+        *(
+            Excludes(name, "apply")
+            for name in ("against", "only", "report", "label", "missing_labels")
+        ),
         Excludes(
             "to",
             "apply",
