@@ -71,8 +71,9 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
         f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} {contain} one ({share:.0%})"
     ]
     if found.missing:
-        names = list_some(map(printable, found.missing))
-        lines.append(f"keywords that occur in no document: {names}")
+        lines.append(
+            f"keywords that occur in no document: {list_some(map(printable, found.missing))}"
+        )
     if found.cut:
         names = list_some(
             (f"{printable(word)} as {printable(read)}" for word, read in found.cut), MAX_CUT
