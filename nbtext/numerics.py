@@ -13,6 +13,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats
 from nbtext.kernel import choose_version
 
+LARGEST_LOG_ODDS = 700.0
 AT_ONCE = 1 << 13  # numbers, whose intermediate results stay in a core's cache
 # 1 / ln 2, and ln 2 as a number of 32 bits, of which small multiples are exact, and the rest
 PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
@@ -139,6 +140,11 @@ def log1p(numbers: Array | float) -> Floats:
 def softplus(numbers: Array) -> Floats:
     """Return log(1 + e^x) of each number x, without overflow."""
     return np.maximum(numbers, 0.0) + log1p(exp(-np.abs(numbers)))
+
+
+def sigmoid(log_odds: Array | float) -> Floats:
+    """Return the probability 1 / (1 + e^−x) of each log-odds x; above 0, however low they are."""
+    return 1 / (1 + exp(-np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)))
 
 
 def power(bases: Array, exponent: float) -> Floats:

@@ -14,7 +14,7 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
 from nbtext.errors import ModelError
-from nbtext.numerics import dot, exp, log, log1p, power, softplus
+from nbtext.numerics import dot, exp, log, log1p, power, sigmoid, softplus
 from nbtext.records import frozen
 
 # The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has
@@ -184,7 +184,7 @@ def fit_temperature(
         start = np.array([*temperature, log(near.noise) - log1p(-near.noise)])
     at, _ = minimize(evaluate, start, bound=LARGEST)
     return TemperatureScaling(
-        float(exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1]))
+        float(exp(at[0])), 0.0 if lengths is None else float(at[1]), float(sigmoid(at[-1]))
     )
 
 
@@ -239,7 +239,7 @@ def _evaluate(
     else:
         # With w the probability that a document's label is not noise, and v = 1 − w, the loss has
         # the derivatives w · slope by log T and noise − v by logit noise.
-        noise = float(_sigmoid(at[-1]))
+        noise = float(sigmoid(at[-1]))
         log_label = log1p(-noise) - losses
         log_noise = log(noise / scores.shape[1])
         losses = -log_noise - softplus(log_label - log_noise)
@@ -260,7 +260,3 @@ def _evaluate(
         (gradient + distance / PRIOR_DEVIATION[used]) / n,
         (hessian + np.diag(precisions)) / n,
     )
-
-
-def _sigmoid(logit: float) -> float:
-    return float(1 / (1 + exp(-logit)))

@@ -53,7 +53,7 @@ from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import count_repeated
-from nbtext.numerics import dot, exp, log, log1p, power
+from nbtext.numerics import dot, exp, log, log1p, power, sigmoid
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
@@ -65,7 +65,6 @@ OTHER_PRIORS = ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
 # otherwise long documents alone could take all weight from the words of short texts
 MIN_EXPONENT = 0.5
 BIAS_DEVIATION = 1.0
-LARGEST = 700.0  # log-odds, so that no exponential overflows
 SCALE_PRIORS = ((1.5, 2.0), (-2.0, 10.0))  # of log a and c of a linear model
 # with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
 MAX_LABELS = 128
@@ -210,11 +209,6 @@ AnyCalibration = TypeVar("AnyCalibration", bound=Combination | ScoreScaling)
 def log_lengths(lengths: Array) -> Floats:
     """Return log L; 0 for a text without tokens."""
     return np.asarray(log(np.maximum(lengths, 1.0)))
-
-
-def sigmoid(log_odds: Floats) -> Floats:
-    """Return 1 / (1 + exp(−log_odds))."""
-    return np.asarray(1 / (1 + exp(-np.clip(log_odds, -LARGEST, LARGEST))))
 
 
 def weigh(

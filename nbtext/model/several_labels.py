@@ -18,13 +18,12 @@ from nbtext.bayes.label_calibration import (
     DEFAULT_THRESHOLD,
     MultilabelFit,
     log_odds_of,
-    sigmoid,
 )
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.task import align, no_prediction_sets
-from nbtext.numerics import log
+from nbtext.numerics import log, sigmoid
 from nbtext.records import frozen
 
 

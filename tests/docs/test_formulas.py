@@ -23,7 +23,6 @@ from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
-from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.model.inspection import z_scores
 
 Matrix = NDArray[np.float64]
@@ -119,16 +118,6 @@ def test_gaussian() -> None:
     expected = norm.logpdf(X[:, None, :], mean, np.sqrt(variance)).sum(axis=2)
     equal(
         scores(compile_gaussian(compute_moments(statistics, sample), smoothing=epsilon)), expected
-    )
-
-
-def test_log_count_ratios() -> None:
-    m = T.sum() / len(rows)
-    p = alpha * m + t[0]
-    q = alpha * m + t[1:].sum(axis=0)
-    equal(
-        log_count_ratios(t[0], t[1:].sum(axis=0), pseudo_count=alpha * m),
-        np.log((p / p.sum()) / (q / q.sum())),
     )
 
 

@@ -19,6 +19,18 @@ from nbtext.linear.data import SolverSettings, TrainingData
 Floats = NDArray[np.float64]
 
 
+def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
+    """The evidence of each feature for a class, of the sums of its values in it and in the others;
+    0 of a feature that does not occur.
+    """
+    ratios = np.zeros(len(own))
+    is_seen = own + rest > 0
+    p = own[is_seen] + pseudo_count
+    q = rest[is_seen] + pseudo_count
+    ratios[is_seen] = np.log(p / q) + np.log(q.sum() / p.sum()) if is_seen.any() else 0
+    return ratios
+
+
 def training_data(matrix: Any, classes: Any, n_classes: int | None = None) -> TrainingData:
     """Training data of a dense or sparse matrix."""
     from scipy.sparse import csr_array

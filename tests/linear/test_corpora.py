@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of, training_data
+from made_rows import (
+    Floats,
+    binary_objective,
+    fit,
+    log_count_ratios,
+    softmax_objective,
+    texts_of,
+    training_data,
+)
 
 from nbtext import TextClassifier
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import SolverSettings, TrainingData
-from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.linear.stacking import C_OF_CHARACTERS
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]

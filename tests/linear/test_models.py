@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rows import fit, learn, score_folds, scores_of, training_data, training_sets
+from made_rows import (
+    fit,
+    learn,
+    log_count_ratios,
+    score_folds,
+    scores_of,
+    training_data,
+    training_sets,
+)
 
 from nbtext.bayes import settings as bayes_settings
 from nbtext.bayes.event_models import LINEAR_MODELS
@@ -18,7 +26,6 @@ from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, Setting
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import learning, nbsvm, one_vs_rest
 from nbtext.linear.data import Floats, SolverSettings, TrainingData, make_rough
-from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", sorted(set(LINEAR_MODELS) - {STACKED}))

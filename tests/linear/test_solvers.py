@@ -17,6 +17,7 @@ from made_rows import (
     binary_objective,
     fit,
     fit_softmax,
+    log_count_ratios,
     softmax_objective,
     training_data,
     training_sets,
@@ -26,7 +27,6 @@ from nbtext.errors import ModelError, NbtextWarning
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear import one_vs_rest
 from nbtext.linear.data import ROW, SolverSettings, TrainingData
-from nbtext.linear.nbsvm import log_count_ratios
 
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 STRENGTHS = st.sampled_from([0.01, 1.0, 30.0, 1000.0])

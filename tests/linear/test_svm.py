@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_rows import Floats, fit, score_folds, scores_of, training_data
+from made_rows import Floats, fit, log_count_ratios, score_folds, scores_of, training_data
 
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.settings import LinearSettings
@@ -15,7 +15,7 @@ from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import data as linear_data
 from nbtext.linear import one_vs_rest
 from nbtext.linear.data import SolverSettings, TrainingData
-from nbtext.linear.nbsvm import NBSVM, log_count_ratios
+from nbtext.linear.nbsvm import NBSVM
 from nbtext.linear.one_vs_rest import SVM, OneVsRest
 
 SHARP = SolverSettings(1.0, 1e-7)

@@ -22,14 +22,13 @@ from nbtext.bayes.label_calibration import (
     MultilabelFit,
     collect_cells,
     select_multilabel,
-    sigmoid,
 )
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.numerics import exp, log, log1p
+from nbtext.numerics import exp, log, log1p, sigmoid
 
 # that judge the labels; with two labels, the second one equals the first
 MODELS = ("multinomial", "complement")

@@ -12,7 +12,7 @@ from nbtext.applications.review.label_noise import (
     fit_noise_rates,
 )
 from nbtext.bayes.class_statistics import LabelSets
-from nbtext.bayes.label_calibration import sigmoid
+from nbtext.numerics import sigmoid
 
 N = 70_000
 N_LABELS = 4
