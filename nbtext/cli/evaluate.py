@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import (
     check_thresholds,
@@ -28,7 +29,6 @@ from nbtext.records import frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.predicted import PredictionsFile
@@ -125,7 +125,7 @@ class Evaluate:
     decisions: DecisionSettings = part(
         DecisionSettings, without=("explain", "top_k"), coverage={"help": COVERAGE}
     )
-    input: InputSettings = options.labeled_input()
+    input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = options.trained_model("keep_sample")
     run: options.RunSettings = options.run()

@@ -81,7 +81,6 @@ NOT_FOR_COUNTS = (
     "label_fields",
     "missing_labels",
     "single_label",
-    "exclude_ids",
 )
 LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize the "
 
@@ -133,11 +132,6 @@ def max_model_bytes() -> Any:
         default_help="any size",
         title="Model",
     )
-
-
-def labeled_input() -> Any:
-    """Return the settings of input whose labels are used."""
-    return part(InputSettings, without=("exclude_ids",))
 
 
 def unlabeled_input() -> Any:
@@ -197,5 +191,5 @@ class Change:
     model: str = model_argument("rewritten model")
     sources: tuple[str, ...] = sources()
     output: str | None = new_model("File to write instead of MODEL; - is standard output.", "")
-    input: InputSettings = labeled_input()
+    input: InputSettings = part(InputSettings)
     run: RunSettings = run()

@@ -324,7 +324,7 @@ def open_documents(
     output      the file that what is read goes to; if it is not standard output, a line at the end
                 says how many documents
     """
-    from nbtext.documents.batch import EXCLUDED_IDS, Batch, Missing, ReadCount
+    from nbtext.documents.batch import Batch, Missing, ReadCount
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
@@ -343,7 +343,6 @@ def open_documents(
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
     counted = ReadCount()
     found = Counter[str]()  # characters
-    first: dict[str, str] = {}  # the first id
     is_wanted = not (quiet or run.no_progress)
     with progress(source.size, unit=source.unit, is_wanted=is_wanted) as advance:
 
@@ -359,8 +358,6 @@ def open_documents(
                 what = f"each line is a document, and the model was trained on {unit}s"
                 hint = f"give --input-format {FORMATS_OF_UNITS[unit]} if it is one {unit}, or lines"
                 warn(source.path_of_lines, f"{what}; {hint}")
-            if batch.ids:
-                first.setdefault("id", batch.ids[0])
 
         def say_repairs(min_share: float = 0.0) -> None:
             read_as = settings.encoding or DEFAULT_ENCODING
@@ -390,16 +387,10 @@ def open_documents(
                 counted.check()
             # no documents
             is_located = error.where or error.hint
-            if isinstance(error, InputError) and "id" not in first and not is_located:
+            if isinstance(error, InputError) and not counted.n_documents and not is_located:
                 error.hint = ", ".join(list_skipped())
             raise
     say(*list_skipped(), quiet=quiet)
-    n_listed = len(settings.exclude_ids)
-    n_excluded = source.skipped[EXCLUDED_IDS]
-    if n_excluded < n_listed:
-        what = f"--exclude-ids lists {number_of(n_listed, 'id')}, and {number_of(n_excluded, 'document')} had one of them"
-        other = f"; the first id of the others is {first['id']}" if first.get("id") else ""
-        say(what + other, quiet=quiet)
     if counted.first is not None:
         what = f"{number_of(counted.n_unread, 'document')} could not be read"
         say(f"{what}; the first is {counted.first}", quiet=quiet)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
+from nbtext.documents.settings import InputSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import frozen
 from nbtext.settings import part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
     from nbtext.model.matrices import Like
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
@@ -39,7 +39,7 @@ class Vectorize:
         "Labels have the numbers that they have there.",
         file="model",
     )
-    input: InputSettings = options.labeled_input()
+    input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
     run: options.RunSettings = options.run()
 

@@ -38,7 +38,6 @@ from nbtext.records import dataclass
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_LABEL_CHARACTERS = 1000
 MIN_OBJECTS = 10  # at the beginning of a file, all of which may lack a key by mistake
-EXCLUDED_IDS = "listed in --exclude-ids"
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 HEADER_AGAIN = "rows that repeat the header"
@@ -408,8 +407,6 @@ class Batch:
 
     def _reason(self, row: int, settings: InputSettings) -> str | None:
         """Return why a document is left out, "" if that needs no note; None if it is kept."""
-        if self.ids[row] in settings.exclude_ids:
-            return EXCLUDED_IDS
         if settings.ids and self.ids[row] not in settings.ids:
             return ""
         if settings.skip_empty and self._is_empty(row):

@@ -1,6 +1,4 @@
-"""The settings of reading sources; and word lists, files with one word, feature or document id on
-each line.
-"""
+"""The settings of reading sources; and word lists, files with one word or feature on each line."""
 
 from __future__ import annotations
 
@@ -222,12 +220,6 @@ class InputSettings(Settings):
         metavar="GLOB",
         is_repeated=True,
     )
-    exclude_ids: frozenset[str] = setting(
-        frozenset(),
-        "File with the ids of documents to exclude, one per line.",
-        file="input",
-        parse=lambda path: frozenset(read_words(path)),
-    )
     id_field: str = setting(
         "id", "Column, JSON key or mail header of the document id.", metavar="NAME"
     )
@@ -284,12 +276,7 @@ class InputSettings(Settings):
     def is_filtering(self) -> bool:
         """Whether some documents of a source may be left out."""
         return bool(
-            self.exclude_ids
-            or self.ids
-            or self.sample_share
-            or self.skip_unlabeled
-            or self.skip_empty
-            or self.where
+            self.ids or self.sample_share or self.skip_unlabeled or self.skip_empty or self.where
         )
 
     @property

@@ -72,7 +72,7 @@ FILE_BYTES = 32 << 10
 
 
 # settings with an effect on a matrix
-OF_MATRICES = ("input_format", "label", "missing_labels", "skip_unlabeled", "exclude_ids")
+OF_MATRICES = ("input_format", "label", "missing_labels", "skip_unlabeled")
 
 
 class Source:

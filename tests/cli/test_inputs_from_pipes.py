@@ -14,7 +14,6 @@ from command_line import DELETED
 from outputs import list_files, make_originals
 
 FILES = {  # beside those that every test of files has
-    "ids": "1\n",
     "words": "red\nround\nlong\n",
     "keywords": "apple,red,round\nbanana,yellow,long\n",
     "costs": "true,predicted,cost\napple,banana,5\n",
@@ -24,7 +23,6 @@ EM = "train d.csv --model multinomial -q -o out"
 CASES = {  # of each command: options and arguments, each with the whole command; {} is the file
     "train": {
         "sources": "train {d.csv} -q -o out",
-        "--exclude-ids": "train d.csv -q -o out --exclude-ids {ids}",
         "--stop-words": "train d.csv -q -o out --stop-words {words}",
         "--vocabulary": "train d.csv -q -o out --vocabulary {words}",
         "--unlabeled": f"{EM} --em 1 --unlabeled {{unlabeled.csv}}",

@@ -73,7 +73,6 @@ VALUES = {  # that have an effect on these documents; of several values, one mus
     "vocabulary": ("stop.txt",),
     "analyzer": ("char",),
     "id_field": ("author",),
-    "exclude_ids": ("ids.txt",),
     "max_document_bytes": ("5",),
     "query": ("SELECT 1",),
     "top_k": ("1",),
@@ -181,7 +180,6 @@ def write_documents(folder: Path) -> None:
             (folder / place / row[2] / f"{number}.txt").write_text(row[1], errors="surrogateescape")
     (folder / "gaps" / "folder" / "unlabeled.txt").write_text("no label")
     (folder / "stop.txt").write_text("apple\nold\nsaw\n")
-    (folder / "ids.txt").write_text("d3\n")
     (folder / "costs.csv").write_text("fruit,tool,100\ntool,fruit,0.001\n")
     (folder / "words.toml").write_text('fruit = ["apple"]\ntool = ["saw"]\n')
     decisions = [

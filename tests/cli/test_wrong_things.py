@@ -221,8 +221,8 @@ WRONG = """
 2 predict texts.tsv -m letters.joblib --threshold 0.5 => --threshold: cannot be used with a single-label model
 2 predict texts.tsv -m letters.joblib --at-least-one => --at-least-one: cannot be used with a single-label model
 # documents that are held out, in groups, or in an order
-1 train t.csv --exclude-ids all.txt -o m =>
-    SOURCE has no documents to train on; skipped 5: listed in --exclude-ids
+1 train t.csv --where text=blue -o m =>
+    SOURCE has no documents to train on; skipped 5: left out by --where text=blue
 1 evaluate threads.jsonl --group-field thred => threads.jsonl:1: the document has no `thred`
 1 evaluate threads.csv --group-field thred => no column `thred`; the columns are: label, text, thread, day
 1 evaluate gap.jsonl --order-field day => gap.jsonl:2: the document has no `day`
@@ -338,7 +338,6 @@ def folder(
         "several.jsonl": '{"text": "red", "label": ["a", "b"]}\n{"text": "blue", "label": ["a"]}\n',
         "gap.jsonl": '{"text": "a b", "label": "x", "day": 1}\n{"text": "a b", "label": "x", "day": null}\n',
         "gap.tsv": "gap.csv:2\t1\t0.9\ngap.csv:3\t1\t0.8\n",
-        "all.txt": "".join(f"t.csv:{line}\n" for line in range(2, 7)),
         "gap.csv": "text,label,day\nred one,x,1\nred two,y,\n",
         "same.jsonl": '{"text": "red one", "label": "x", "day": "2024-01-01"}\n' * 3,
     }.items():

@@ -40,7 +40,7 @@ class Export:
     )
     result: options.ResultSettings = part(options.ResultSettings, without=("output", "to"))
     output: str | None = options.new_model("File to write.", file="exported model")
-    input: InputSettings = options.labeled_input()
+    input: InputSettings = part(InputSettings)
     run: options.RunSettings = options.run()
 
 

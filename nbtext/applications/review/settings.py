@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.cli import options
+from nbtext.documents.settings import InputSettings
 from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.records import frozen
 from nbtext.settings import part, setting
-
-if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
 
 FINDINGS = (  # in the order in which equally certain ones are listed
     "label_error",
@@ -49,6 +45,6 @@ class Review:
     )
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
-    input: InputSettings = options.labeled_input()
+    input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings, without=AFTER_COUNTING)  # counts are compared
     run: options.RunSettings = options.run()

@@ -1,6 +1,4 @@
-"""`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents
-out.
-"""
+"""`nbtext review --apply` writes corrected documents."""
 
 import json
 from pathlib import Path
@@ -134,36 +132,6 @@ def test_decisions_about_unreadable_documents(apply: Any, folder: Path) -> None:
 def test_options_that_search(apply: Any, options: str) -> None:
     """--only and --against have no effect with --apply; the output is JSON lines."""
     apply(f"x.jsonl {options}", {"id": "a", "decision": "keep"}).refused(2)
-
-
-def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
-    """--exclude-ids leaves documents out; the model equals that of the others. If an id is that of
-    no document, a line says so, with an id as it should be; else, none does.
-    """
-    write_rows(folder / "y.jsonl", [ROWS[0], ROWS[3]])
-    (folder / "ids.txt").write_text("b\nc\nunknown\n")
-    result = nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
-    assert "skipped 2: listed in --exclude-ids" in result.err
-    assert (
-        "--exclude-ids lists 3 ids, and 2 documents had one of them; the first id of the others is a\n"
-        in result.err
-    )
-    nbtext("train y.jsonl -o n.joblib").ok()
-    assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
-    nbtext("train m.joblib --exclude-ids ids.txt -o o.joblib").refused(
-        2, "SOURCE is a model, whose documents are already counted"
-    )
-    (folder / "ids.txt").write_text("b\n")
-    assert "lists" not in nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok().err
-
-
-def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
-    """A document that cannot be used does not stop the training if it is left out."""
-    with (folder / "x.jsonl").open("a") as file:
-        file.write('{"id": "bad", "text": "no label"}\n')
-    nbtext("train x.jsonl -o m.joblib").refused(1)
-    (folder / "ids.txt").write_text("bad\n")
-    nbtext("train x.jsonl --exclude-ids ids.txt -o m.joblib").ok()
 
 
 @pytest.mark.parametrize(
