@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import VALUES, InputSettings, Split
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import (
     check_thresholds,
@@ -210,7 +210,8 @@ def evaluate(given: Evaluate) -> None:
         if given.folds.split_field not in (None, given.by):
             because = f"{given.folds.split_option} names another field of groups"
             raise refuse("by", because)
-        input_settings = replace(input_settings, split_field=given.by, split_option="--by")
+        split = input_settings.split or Split(given.by)
+        input_settings = replace(input_settings, split=split._replace(option="--by"))
         by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
         input_settings = _read_fields(input_settings, given)
@@ -367,9 +368,7 @@ def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
     if not is_shown and "--text-field" in typed_options():
         raise refuse("text_field", "predictions that are fields of SOURCE need no text")
     text_field = settings.text_field if is_shown else ()
-    return replace(
-        settings, text_field=text_field, other_fields=names, reads_fields=True, keeps_rows=True
-    )
+    return replace(settings, text_field=text_field, other_fields=names, rows_for=VALUES)
 
 
 def _predict(

@@ -14,6 +14,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.settings import COLUMNS, InputSettings
 from nbtext.errors import InputError, SettingsError, list_some, number_of, suggest
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nbtext.arrays import Mask
-    from nbtext.documents.settings import InputSettings
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictions import Predictions
 
@@ -219,7 +219,7 @@ def _predict_sources(given: Predict) -> int:
             what = f"rows of SOURCE cannot be written as {given.result.to}"
             hint = f"choose from {', '.join((*ROW_FORMATS, *COLUMN_FORMATS))}"
             raise SettingsError(what, where="to", hint=hint)
-        read = replace(given.input, keeps_rows=True)
+        read = replace(given.input, rows_for=COLUMNS)
     else:
         may_be_folder = given.cluster.cluster is not None
         chosen = running.result_format(

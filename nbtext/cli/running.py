@@ -302,7 +302,7 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
             settings = replace(settings, label_separator=separator, label_fields=names)
     if "--label-level" not in typed:
         settings = replace(settings, label_level=trained_on.label_level or 1)
-    return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
+    return replace(settings, input_unit=trained_on.unit)
 
 
 @contextmanager

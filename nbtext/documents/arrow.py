@@ -22,16 +22,16 @@ from nbtext.documents.decoding import Encoding
 from nbtext.documents.fields import find_fields, find_value, take_columns
 from nbtext.documents.rows import (
     LINES_HINT,
-    PREFIX_HINT,
     ChangedRows,
     Column,
     NewLabel,
     Target,
+    check_new,
     name_labels,
 )
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, open_seekable
-from nbtext.errors import InputError, MissingExtra, SettingsError
+from nbtext.errors import InputError, MissingExtra
 from nbtext.output import Sink
 from nbtext.records import frozen
 
@@ -363,7 +363,7 @@ def table_of_rows(
             what = f"the values of `{name}` are of several types, which one column cannot hold"
             raise InputError(what, where=path, hint=LINES_HINT) from None
     table = pa.RecordBatch.from_arrays(arrays, names=list(names))
-    options = ReadOptions(Encoding("utf-8"), InputSettings(), None)
+    options = ReadOptions(Encoding("utf-8"), InputSettings())
     return ArrowRows("arrow", path, table, 1, options)
 
 
@@ -480,13 +480,8 @@ def _change_tables(
         arrays = list(rows.table.columns)
         if schema is None:
             old_schema = schema = rows.table.schema
+            check_new(columns, old_schema.names, rows.path)
             for column in columns:
-                if column.name in old_schema.names:
-                    raise InputError(
-                        f"there is a column `{column.name}` already",
-                        where=rows.path,
-                        hint=PREFIX_HINT,
-                    )
                 schema = schema.append(pa.field(column.name, _type_of(column)))
             yield schema, rows
         elif not rows.table.schema.equals(old_schema):
@@ -578,8 +573,6 @@ def _type_of(column: Column) -> Any:
 
 @contextmanager
 def _open(target: Target) -> Iterator[Any]:
-    if target.is_terminal:
-        what = "the result is binary, and standard output is a terminal"
-        raise SettingsError(what, where="-o", hint="write it to a file with -o")
+    target.refuse_terminal()
     with target.open() as file:
         yield Sink(file)

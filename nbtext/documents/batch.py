@@ -30,7 +30,7 @@ from nbtext.documents.fields import (
     read_text,
     several_labels,
 )
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import COLUMNS, VALUES, InputSettings, Split
 from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import dataclass
@@ -588,8 +588,8 @@ def make_batch(
             for row, value in enumerate(given):
                 labels[row] = settings.folder if value is MISSING_KEY else labels[row]
     groups = None
-    if settings.split_field is not None:
-        groups = read_groups(read(settings.split_field), settings, origin, numbers, found)
+    if settings.split is not None:
+        groups = read_groups(read(settings.split.field), settings.split, origin, numbers, found)
     if found or any(None in field for field in fields):
         fields = [
             ["" if row in found else text or "" for row, text in enumerate(field)]
@@ -630,7 +630,7 @@ def make_batch_of_objects(
         is_object = isinstance(value, dict)
         records.append(value if is_object else {})
         if isinstance(value, InputError):
-            if settings.keeps_rows and not settings.corrects_rows:  # no key can be added to it
+            if settings.rows_for in (COLUMNS, VALUES):  # no key can be added to it
                 raise value.locate(f"{origin}{numbers[row]}")
             problems[row] = value
         elif not is_object:
@@ -734,7 +734,7 @@ def read_each(
 
 def read_groups(
     values: Sequence[str | None],
-    settings: InputSettings,
+    split: Split,
     origin: str,
     numbers: Sequence[int | str],
     problems: dict[int, InputError],
@@ -742,29 +742,28 @@ def read_groups(
     """Return the group of each document, or its timestamp with NUL and its place; see
     `make_batch`.
     """
-    groups = read_each(values, partial(_read_group, settings=settings), problems)
+    groups = read_each(values, partial(_read_group, split=split), problems)
     groups = [group or "" for group in groups]
-    if not settings.is_split_by_time:
+    if not split.is_by_time:
         return groups
     return [f"{time}\0{origin}{number}" for time, number in zip(groups, numbers, strict=True)]
 
 
-def _read_group(value: str | None, settings: InputSettings) -> str:
+def _read_group(value: str | None, split: Split) -> str:
     """Return the group or the timestamp that a value stands for; InputError if it is missing, or no
     date of which a period is wanted.
     """
-    name = settings.split_field or ""
     group = name_of(value)
     if group is None:
-        hint = f"{settings.split_option} needs a value for each document"
-        raise InputError(f"the document has no `{name}`", hint=hint)
-    if settings.split_period:
+        hint = f"{split.option} needs a value for each document"
+        raise InputError(f"the document has no `{split.field}`", hint=hint)
+    if split.period:
         # only then, because the import takes time
         from nbtext.documents.times import read_period, refuse_time
 
-        period = read_period(group, settings.split_period)
+        period = read_period(group, split.period)
         if period is None:
-            raise refuse_time(group, name, f"a date with a {settings.split_period}")
+            raise refuse_time(group, split.field, f"a date with a {split.period}")
         return period
     return group
 

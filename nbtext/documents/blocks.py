@@ -44,15 +44,12 @@ class ReadOptions:
     encoding : Encoding
         That of the file. The lines of a format with text arrive in UTF-8; see `decoding.to_utf8`.
     settings : InputSettings
-    label : str, optional
-        The label of every document, for formats without one: the name of the file's folder.
     byte_range : ByteRange, optional
         The only lines to read, of a splittable format.
     """
 
     encoding: Encoding
     settings: InputSettings
-    label: str | None = None
     byte_range: ByteRange | None = None
 
 

@@ -196,7 +196,7 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
     return encoding, 0
 
 
-def decode_named(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
+def decode_named(data: bytes, encoding: Encoding, charset: str | None) -> Decoded:
     """Return the text of bytes in the encoding that their document names, if there is one, or in
     that of the settings.
 

@@ -358,8 +358,8 @@ def find_fields(
     places |= {name: find(name, "--text-field") for name in settings.text_field}
     places[settings.id_field] = find(settings.id_field, "--id-field", DEFAULTS.id_field)
     places |= {each.field: find(each.field, "--where") for each in settings.where}
-    if settings.split_field is not None:
-        places[settings.split_field] = find(settings.split_field, settings.split_option)
+    if settings.split is not None:
+        places[settings.split.field] = find(settings.split.field, settings.split.option)
     return {name: found for name, found in places.items() if found}
 
 
@@ -394,8 +394,8 @@ def is_number(name: str) -> bool:
 
 def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
-    if settings.split_field is not None:
-        raise _without_fields(path, settings.split_option, f"field `{settings.split_field}`")
+    if settings.split is not None:
+        raise _without_fields(path, settings.split.option, f"field `{settings.split.field}`")
     if settings.where:
         raise _without_fields(path, "--where", f"field `{settings.where[0].field}`")
     if settings.separate_fields and len(settings.text_field) > 1:

@@ -59,7 +59,7 @@ def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> 
         # where the bytes are invalid in it, but valid in that of the settings, they have that
         names = [] if encoding.is_typed else [charset, declared_encoding(data)]
         known = [name for name in names if name and find_codec(name, is_web=True)]
-        decoded = decode_named(data, next(filter(None, [*known, *names]), None), encoding)
+        decoded = decode_named(data, encoding, next(filter(None, [*known, *names]), None))
     check_width(decoded.text)
     return decoded._replace(text=text_of_html(decoded.text))
 

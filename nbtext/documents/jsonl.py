@@ -101,7 +101,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     settings = lines.settings
     if not settings.text_field or settings.where:
         raise _UnusualLineError
-    groups = (settings.split_field,) if settings.split_field is not None else ()
+    groups = () if settings.split is None else (settings.split.field,)
     label_fields = settings.label_fields or (settings.label_field,)
     origin = lines.origin
     first = lines.block.first_line
@@ -119,8 +119,8 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     numbers = range(first, first + len(ids))
     problems: dict[int, InputError] = {}
     split = None
-    if groups:
-        split = read_groups(_require_texts(others[0]), settings, origin, numbers, problems)
+    if settings.split is not None:
+        split = read_groups(_require_texts(others[0]), settings.split, origin, numbers, problems)
     if settings.label_fields:
         rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
         names = settings.indicator_labels

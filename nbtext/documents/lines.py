@@ -40,8 +40,6 @@ class LineDocuments:
     block : LineBlock
     origin : str
         The prefix of line numbers in ids: `FILE:`, or "" for standard input.
-    label : str, optional
-        The label of every document, if the format has no labels.
     encoding : Encoding
     settings : InputSettings
     bom : bytes
@@ -50,7 +48,6 @@ class LineDocuments:
 
     block: LineBlock
     origin: str
-    label: str | None
     encoding: Encoding
     settings: InputSettings
     bom: bytes = b""
@@ -87,7 +84,7 @@ def read_line_documents(
         blocks = read_line_blocks(read_raw_blocks(stream), limit, newly_read=stream.newly_read)
 
     def wrap(block: LineBlock) -> Block:
-        lines = LineDocuments(block, origin, options.label, encoding, options.settings, stream.bom)
+        lines = LineDocuments(block, origin, encoding, options.settings, stream.bom)
         return Block(partial(lines.batch, parse), block.size, len(block.data))
 
     return map(wrap, blocks)  # which keeps no block, as a generator would
@@ -111,7 +108,7 @@ def parse_lines(lines: LineDocuments) -> Batch:
     """Return a batch in which each line is a document, with the repair counts of decoding."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts = [text.removesuffix("\r") for text in decoded.texts]
-    labels: list[Label] = [lines.label] * len(texts)
+    labels: list[Label] = [lines.settings.folder] * len(texts)
     batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
     for n_sequences in decoded.repaired.values():
         batch.count_repairs(n_sequences)

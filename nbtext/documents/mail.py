@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 import email.policy
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from dataclasses import field
 from email.errors import HeaderParseError
@@ -23,13 +23,18 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_objects
-from nbtext.documents.blocks import ReadOptions, group_items, read_line_blocks, read_raw_blocks
+from nbtext.documents.blocks import (
+    ReadOptions,
+    Shard,
+    group_items,
+    read_line_blocks,
+    read_raw_blocks,
+)
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, decode_named
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, name_of
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html, remove_invisible
-from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream, origin_of
 from nbtext.errors import InputError
 from nbtext.records import dataclass
@@ -239,7 +244,7 @@ class _Parts:
                 yield from self._texts_of_range(begin, end, depth + 1, is_mail=is_digest)
         elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
             data = _decode_transfer(self._content[start:stop], transfer)
-            decode = decode_html if kind == "text/html" else _decode_plain
+            decode = decode_html if kind == "text/html" else decode_named
             yield decode(data, self._encoding, message.get_content_charset())
 
     def _texts_of_range(
@@ -292,10 +297,6 @@ class _Parts:
             yield begin, stop
 
 
-def _decode_plain(data: bytes, encoding: Encoding, charset: str | None) -> Decoded:
-    return decode_named(data, charset, encoding)
-
-
 def _decode_transfer(data: bytes, transfer: str) -> bytes:
     """Return the bytes of a body in a transfer encoding; as they are if they are not in it."""
     transfer = transfer.partition(";")[0].strip().lower()
@@ -333,7 +334,7 @@ def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> 
         return Decoded(word, 0)
     if charset is None:  # text between encoded words, as decode_header returns it
         return Decoded(word.decode("raw-unicode-escape"), 0)
-    return decode_named(word, charset, encoding)
+    return decode_named(word, encoding, charset)
 
 
 class RawMail(NamedTuple):
@@ -345,8 +346,9 @@ class RawMail(NamedTuple):
     is_first: bool = True  # of its file
 
 
-def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettings) -> Batch:
+def _parse_mails(mails: list[RawMail], options: ReadOptions) -> Batch:
     """Parse mails; one that cannot be read is a problem of its row."""
+    settings = options.settings
     wanted = {name.lower() for name in (*settings.field_names, "subject", *STATUSES)}
     found: list[Any] = []
     repairs = []
@@ -355,7 +357,7 @@ def _parse_mails(mails: list[RawMail], encoding: Encoding, settings: InputSettin
         try:
             if isinstance(content, InputError):
                 raise content
-            mail = parse_mail(content, wanted, encoding)
+            mail = parse_mail(content, wanted, options.encoding)
         except InputError as problem:
             found.append(problem)
             continue
@@ -398,22 +400,17 @@ def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     origin = origin_of(stream.path)
     contents = enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1)
     mails = (RawMail(f"{origin}{number}", None, content) for number, content in contents)
-    return _group_mails(mails, options.encoding, options.settings, lambda _: stream.newly_read())
+    return _group_mails(mails, options, lambda _: stream.newly_read())
 
 
-def read_mail_files(
-    paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: InputSettings
-) -> Iterator[Block]:
-    """Yield the mails of some files, with their paths as ids; a file that is an mbox of several
-    gives `FILE:NUMBER`.
+def read_mail_files(shard: Shard, options: ReadOptions) -> Iterator[Block]:
+    """Yield the mails of the files of a shard, with their paths as ids; a file that is an mbox of
+    several gives `FILE:NUMBER`.
     """
-    limit = settings.max_document_bytes
-    mails = chain.from_iterable(
-        _read_mail_file(*file, limit) for file in zip(paths, labels, strict=True)
-    )
-    return _group_mails(
-        mails, encoding, settings, lambda group: sum(mail.is_first for mail in group)
-    )
+    limit = options.settings.max_document_bytes
+    files = zip(shard.paths, shard.labels, strict=True)
+    mails = chain.from_iterable(_read_mail_file(*file, limit) for file in files)
+    return _group_mails(mails, options, lambda group: sum(mail.is_first for mail in group))
 
 
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
@@ -495,8 +492,7 @@ def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
 
 def _group_mails(
     mails: Iterator[RawMail],
-    encoding: Encoding,
-    settings: InputSettings,
+    options: ReadOptions,
     size_of: Callable[[list[RawMail]], int],
 ) -> Iterator[Block]:
     """Yield mails in blocks, of which `size_of` returns the sizes in the source."""
@@ -505,6 +501,6 @@ def _group_mails(
         return len(mail.content) if isinstance(mail.content, bytes) else 0
 
     for group, n_bytes in group_items(mails, length_of, n_items=BLOCK_MAILS):
-        block = Block(partial(_parse_mails, group, encoding, settings), size_of(group), n_bytes)
+        block = Block(partial(_parse_mails, group, options), size_of(group), n_bytes)
         del group
         yield block

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date, time
@@ -28,7 +28,7 @@ from nbtext.documents.fields import (
     remove_labels,
 )
 from nbtext.documents.settings import InputSettings
-from nbtext.errors import InputError, number_of
+from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.output import Writer
 from nbtext.records import frozen
 
@@ -104,6 +104,25 @@ class Target:
     open: Callable[[], AbstractContextManager[Writer]]
     is_terminal: bool = False
     table: str | None = None
+
+    def refuse_terminal(self) -> None:
+        """Raise SettingsError if people would see a binary format."""
+        if self.is_terminal:
+            what = "the result is binary, and standard output is a terminal"
+            raise SettingsError(what, where="-o", hint="write it to a file with -o")
+
+
+def check_new(
+    columns: Iterable[Column], names: Collection[str], where: str = "", kind: str = "column"
+) -> None:
+    """Raise InputError if a column that is added is there already.
+
+    kind  what the format has: columns or keys
+    """
+    for column in columns:
+        if column.name in names:
+            what = f"there is a {kind} `{column.name}` already"
+            raise InputError(what, where=where, hint=PREFIX_HINT)
 
 
 @frozen
@@ -205,9 +224,8 @@ class ObjectRows(TextRows):
         """
         text, end = split_end(self.rows[row].text)
         names = _list_keys(text)
+        check_new(changed.nested, names, kind="key")
         values = {column.name: value for column, value in zip(changed.nested, added, strict=True)}
-        if taken := names & values.keys():
-            raise InputError(f"there is a key `{min(taken)}` already", hint=PREFIX_HINT)
         comma, colon = (", ", ": ") if _spaced_key.match(text.lstrip(JSON_BLANKS)) else (",", ":")
 
         def dump(value: Any) -> str:
@@ -275,14 +293,8 @@ class TableRows(TextRows):
         gap = TextRows.write_head(self, changed)
         if self.header is None:
             return gap
-        for column in changed.flat:
-            if column.name in self.names:
-                n_before = self.header.rstrip(LINE_ENDS).count("\n")
-                raise InputError(
-                    f"there is a column `{column.name}` already",
-                    where=f"{self.path}:{1 + n_before}",
-                    hint=PREFIX_HINT,
-                )
+        n_before = self.header.rstrip(LINE_ENDS).count("\n")
+        check_new(changed.flat, self.names, f"{self.path}:{1 + n_before}")
         content, end = split_end(self.header)
         names = [self._quote(_printable(column.name)) for column in changed.flat]
         return self.separator.join([content, *names]) + end + gap

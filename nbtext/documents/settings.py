@@ -105,6 +105,24 @@ def parse_condition(text: str) -> Condition:
     return Condition(name, value.strip(), is_equal)
 
 
+class Split(NamedTuple):
+    """The column, key or header of the group or the timestamp of a document.
+
+    option      that names it
+    period      of a date by which documents are grouped; "": by the value itself
+    is_by_time  whether it is a time, whose value NUL and the place of the document follow
+    """
+
+    field: str
+    option: str = "--group-field"
+    period: str = ""
+    is_by_time: bool = False
+
+
+# what the rows of a file are kept for
+COLUMNS = "columns"
+LABELS = "labels"
+VALUES = "values"
 # settings that name fields of rows or mails
 OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field", "where")
 
@@ -243,13 +261,9 @@ class InputSettings(Settings):
         metavar="N",
     )
     # what the program sets
-    # the column, key or header of the group or the timestamp of a document
-    split_field: str | None = None
-    split_option: str = "--group-field"  # the option that names it
-    split_period: str = ""  # of a date by which documents are grouped; "": by the value itself
-    # whether the field is a time, whose value NUL and the place of the document follow
-    is_split_by_time: bool = False
-    # "file", "mail": a file of plain text is one document; else each of its lines is
+    split: Split | None = None  # the field of the group or the timestamp of a document
+    # what a document was when the model was trained, with whose fields sources of other units are
+    # not read; "file", "mail": a file of plain text is one document; else each of its lines is
     input_unit: str | None = None
     # the folder of a file, which is the label of rows without a column or key of the label
     folder: str | None = None
@@ -258,19 +272,20 @@ class InputSettings(Settings):
     is_text_remembered: bool = False  # the text fields are those of the training documents
     # the label fields are those of the training documents, and may be missing
     is_label_remembered: bool = False
-    # the fields are those of sources of this unit; others have the default ones
-    fields_of: str | None = None
     ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
     sample_share: float = 0.0  # of the documents, by a hash of their text; 0: all of them
     # a file of a directory that is not text is a document that cannot be read
     keeps_skipped: bool = False
     # columns or keys besides the text, whose names tell a header
     other_fields: tuple[str, ...] = ()
-    reads_fields: bool = False  # batches have the values of all columns or keys, and need no text
-    # batches keep the rows of the file, so that columns can be added to them
-    keeps_rows: bool = False
-    # batches keep the rows of the file, if its format has rows with fields or labels
-    corrects_rows: bool = False
+    # what batches keep the rows of the file for: COLUMNS are added to them; LABELS are changed, if
+    # the format has any; or VALUES of all columns or keys are read, and no text is needed
+    rows_for: str = ""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether batches keep the rows of the file."""
+        return self.rows_for != ""
 
     @property
     def is_filtering(self) -> bool:
@@ -305,31 +320,34 @@ class InputSettings(Settings):
     @property
     def field_names(self) -> tuple[str, ...]:
         """The columns or keys of all fields of a document."""
-        others = () if self.split_field is None else (self.split_field,)
-        conditions = (condition.field for condition in self.where)
-        return (*self.text_field, *self.label_names, self.id_field, *others, *conditions)
+        others = [condition.field for condition in self.where]
+        if self.split is not None:
+            others.append(self.split.field)
+        return (*self.text_field, *self.label_names, self.id_field, *others)
 
     def group_by(self, field: str | None, option: str = "--group-field") -> InputSettings:
         """Return the settings with the field of the groups, such as `created:month`, the months of
         a date.
         """
-        name, _, period = (field or "").rpartition(":")
-        if not name or period not in PERIODS:
-            return replace(self, split_field=field, split_option=option)
-        return replace(self, split_field=name, split_option=option, split_period=period)
+        if field is None:
+            return self
+        name, _, period = field.rpartition(":")
+        has_period = name and period in PERIODS
+        split = Split(name, option, period) if has_period else Split(field, option)
+        return replace(self, split=split)
 
     def of_unit(self, unit: str) -> InputSettings:
         """Return the settings for a source of a unit; fields that belong to another unit become the
         default ones.
         """
-        if self.fields_of is None or self.fields_of == unit or self.separate_fields:
+        if self.input_unit in (None, unit) or self.separate_fields:
             return self
         settings = replace(self, text_field=DEFAULT_TEXT) if self.is_text_remembered else self
         if self.is_label_remembered:
-            settings = replace(
+            return replace(
                 settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=()
             )
-        return replace(settings, fields_of=None)
+        return settings
 
 
 def already_counted(what: str = "a matrix") -> str:

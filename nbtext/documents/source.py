@@ -53,9 +53,12 @@ from nbtext.documents.formats import (
 )
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped
 from nbtext.documents.settings import (
+    COLUMNS,
     DELIMITERS,
+    LABELS,
     SEPARATORS,
     UNKNOWN_INPUT,
+    VALUES,
     InputSettings,
     ModelInput,
     already_counted,
@@ -245,14 +248,14 @@ class Source:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
         changes: list[Callable[[Batch], Batch]] = []
-        if not (self.settings.keeps_rows or self.settings.corrects_rows):
+        if not self.settings.keeps_rows:
             changes.append(lambda batch: batch.drop_headers(self.settings))
         if self.settings.missing_labels:
             missing = self.settings.missing_labels
             changes.append(lambda batch: batch.without_labels(missing))
         if label is not None:
             changes.append(lambda batch: batch.set_label(label))
-        if self.settings.reads_fields:
+        if self.settings.rows_for == VALUES:
             changes.append(Batch.read_fields)
         if self.settings.is_filtering:
             changes.append(lambda batch: batch.filter(self.settings))
@@ -269,7 +272,7 @@ class Source:
         path = shard.paths[0]
         name = hide_credentials(shard.root or path, is_source=True)
         settings = replace(self.settings, folder=shard.labels[0])
-        options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+        options = ReadOptions(encoding_of(settings), settings, shard.byte_range)
         if path in self._begun:
             yield from self._begun.pop(path)
             return
@@ -291,7 +294,7 @@ class Source:
 
         settings = settings.of_unit("mail")
         check_label_fields(name, settings)
-        yield from read_mail_files(shard.paths, shard.labels, options.encoding, settings)
+        yield from read_mail_files(shard, replace(options, settings=settings))
 
     def _read_stream(
         self, stream: streams.ByteStream, shard: Shard, options: ReadOptions
@@ -320,8 +323,8 @@ class Source:
         if found.unit == "mail":
             check_label_fields(stream.path, settings)
         _check_use(settings, stream.path, found)
-        if settings.corrects_rows and found.writer:
-            settings = replace(settings, keeps_rows=True)
+        if settings.rows_for == LABELS and not found.writer:
+            settings = replace(settings, rows_for="")
         encoding = stream.decode(options.encoding) if found.is_text else options.encoding
         is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
         if shard.byte_range is not None and is_whole:
@@ -439,7 +442,7 @@ def check_input(settings: InputSettings) -> None:
             where="--label",
             hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters",
         )
-    has_texts = settings.text_field or settings.reads_fields
+    has_texts = settings.text_field or settings.rows_for == VALUES
     for option, is_wrong in (
         ("--text-field", not has_texts or "" in settings.text_field),
         ("--label-fields", "" in settings.label_fields),
@@ -509,10 +512,11 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
             where=where,
             hint="leave out this option",
         )
-    if settings.reads_fields and not (found and found.writes("columns")):
+    is_writable = found is not None and found.writes(COLUMNS)
+    if settings.rows_for == VALUES and not is_writable:
         hint = "write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table"
         raise InputError("has no columns or keys that hold predictions", where=name, hint=hint)
-    if settings.keeps_rows and not (found and found.writes("columns")):
+    if settings.rows_for == COLUMNS and not is_writable:
         what = (
             f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
         )
@@ -524,23 +528,18 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
 def _check_matrix_settings(settings: InputSettings) -> None:
     """Raise SettingsError if settings say how texts are read, and SOURCE is a matrix."""
     because = already_counted()
-    default = InputSettings()
-    if settings.split_field is not None:
-        raise refuse(settings.split_option, f"{because}, without other fields")
-    if settings.corrects_rows:
+    if settings.split is not None:
+        raise refuse(settings.split.option, f"{because}, without other fields")
+    if settings.rows_for == LABELS:
         raise refuse("--apply", because)
-    remembered = {
-        "text_field": settings.is_text_remembered,
-        "separate_fields": settings.is_text_remembered,
-    }
-    remembered |= dict.fromkeys(
-        ("label_field", "label_separator", "label_fields"), settings.is_label_remembered
-    )
+    allowed = {*OF_MATRICES}
+    if settings.is_text_remembered:
+        allowed |= {"text_field", "separate_fields"}
+    if settings.is_label_remembered:
+        allowed |= {"label_field", "label_separator", "label_fields"}
     for field, _ in list_options(InputSettings):
-        name = field.name
-        is_given = getattr(settings, name) != getattr(default, name) and not remembered.get(name)
-        if is_given and name not in OF_MATRICES:
-            raise refuse(name, because)
+        if field.name not in allowed and getattr(settings, field.name) != field.default:
+            raise refuse(field.name, because)
 
 
 def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:

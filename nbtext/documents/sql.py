@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import find_fields, format_names, parse_json, take_columns
-from nbtext.documents.rows import PREFIX_HINT, ChangedRows, Column, Target
+from nbtext.documents.rows import ChangedRows, Column, Target, check_new
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable
 from nbtext.errors import (
@@ -345,9 +345,7 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
     OutputError
         The file cannot be written, or is not a database.
     """
-    if target.is_terminal:
-        what = "the result is binary, and standard output is a terminal"
-        raise SettingsError(what, where="-o", hint="name a SQLite file")
+    target.refuse_terminal()
     table = target.table or TABLE
     with _open_database(target) as connection:
         if connection.execute(
@@ -378,7 +376,7 @@ def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: Input
             connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
 
 
-def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
+def _create_table(table: str, rows: SqlRows, columns: Sequence[Column]) -> str:
     """Return the statement that creates the table, with the declared types of the source."""
     known = {name.lower() for name in rows.names}
     if len(known) < len(rows.names):
@@ -390,12 +388,8 @@ def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
     defined = [
         f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)
     ]
-    for column in columns:
-        if column.name.lower() in known:
-            raise InputError(
-                f"there is a column `{column.name}` already", where=rows.path, hint=PREFIX_HINT
-            )
-        defined.append(f"{quote_name(column.name)} {TYPES.get(column.kind, 'TEXT')}")
+    check_new(columns, [each.name for each in columns if each.name.lower() in known], rows.path)
+    defined += [f"{quote_name(each.name)} {TYPES.get(each.kind, 'TEXT')}" for each in columns]
     return f"create table {quote_name(table)} ({', '.join(defined)})"
 
 

@@ -141,17 +141,7 @@ class Dialect:
 
     def open(self, lines: Iterator[str]) -> Any:
         """Return a reader of rows, with `line_num`, the number of lines that were read."""
-        return self._open_csv(lines, strict=True) if self.is_csv else self.open_tsv(lines)
-
-    def open_tsv(self, lines: Iterator[str]) -> TsvReader:
-        """Return a reader of rows in which quotes may be ordinary characters."""
-        return TsvReader(
-            lines,
-            self.limit,
-            self.separator,
-            is_escaped=self.is_escaped,
-            is_quoted=self.is_quoted,
-        )
+        return self._open_csv(lines, strict=True) if self.is_csv else TsvReader(lines, self)
 
     def split_lax(self, line: str) -> list[str]:
         """Return the cells of a line of CSV with text after a closing quote; [] if it has too long
@@ -226,10 +216,9 @@ class LineFeed:
         start = first - self.first_kept
         return self._kept[start : last + 1 - self.first_kept] if start >= 0 else []
 
-    def take(self, first: int, last: int | None = None) -> str:
-        """Return the kept lines with these numbers; None: all further ones."""
-        stop = None if last is None else last + 1 - self.first_kept
-        return "".join(self._kept[first - self.first_kept : stop])
+    def take(self) -> str:
+        """Return all lines that are kept."""
+        return "".join(self._kept)
 
     def tell(self, line: int, what: str, hint: str) -> None:
         """Say what a line seems to be, once for a file."""
@@ -423,7 +412,7 @@ def _read_again(
     if has_return or not lines:
         return [], last, problem
     dialect = feed.dialect
-    reader = dialect.open_tsv(feed.read_from(first))
+    reader = TsvReader(feed.read_from(first), dialect)
     try:
         cells = next(reader)
     except InputError as error:
@@ -452,7 +441,8 @@ def _keep_rows(feed: LineFeed, cells: list[list[str]], spans: list[tuple[int, in
     if feed.keeps_lines:
         start = feed.first_kept
         for columns, (first, last) in zip(cells, spans, strict=True):
-            rows.append(Row(first, feed.take(start, first - 1), feed.take(first, last), columns))
+            gap = "".join(feed.lines_of(start, first - 1))
+            rows.append(Row(first, gap, "".join(feed.lines_of(first, last)), columns))
             start = last + 1
     return rows
 
@@ -506,32 +496,19 @@ class TsvReader:
     Parameters
     ----------
     lines : iterator of str
-    limit : int
-        The maximum number of characters of a row of several lines.
-    is_escaped : bool
-        Whether a backslash makes an ordinary character of the next one.
-    is_quoted : bool
-        Whether columns may be quoted.
+    dialect : Dialect
     """
 
-    def __init__(
-        self,
-        lines: Iterator[str],
-        limit: int,
-        separator: str = "\t",
-        *,
-        is_escaped: bool = False,
-        is_quoted: bool = True,
-    ) -> None:
+    def __init__(self, lines: Iterator[str], dialect: Dialect) -> None:
         self.line_num = 0
         self._lines = lines
         self._returned: deque[str] = deque()
-        self._limit = limit
-        self._separator = separator
-        self._is_escaped = is_escaped
-        self._marks = '"' * is_quoted + "\\" * is_escaped
-        blanks = "" if separator == " " else " *"
-        mark = re.escape(separator)
+        self._limit = dialect.limit
+        self._separator = dialect.separator
+        self._is_escaped = dialect.is_escaped
+        self._marks = '"' * dialect.is_quoted + "\\" * dialect.is_escaped
+        blanks = "" if self._separator == " " else " *"
+        mark = re.escape(self._separator)
         self._opening = re.compile(f'{blanks}"')
         # what may follow a closing quote, without the separator or line end
         self._ending = re.compile(rf"{blanks}(?={mark}|\r?(?:\n|\Z))")
@@ -883,7 +860,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
         rows = quoted
     for group in groups:
-        tail = feed.take(feed.first_kept) if group.is_last else ""
+        tail = feed.take() if group.is_last else ""
         kept = replace(rows, rows=group.kept, tail=tail)
         yield Block(partial(table.parse, group, kept), stream.newly_read(), group.size)
         rows = replace(rows, is_start=False)

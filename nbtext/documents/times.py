@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import cast
 
 from nbtext.documents.settings import PERIODS
@@ -70,7 +70,8 @@ def read_date(text: str) -> datetime | None:
 
 def _make_date(found: re.Match[str]) -> datetime | None:
     """Return the date of a match; ValueError if there is no such day."""
-    year, month, day = found["year"], found["month"] or "1", found["day"]
+    month = found["month"] or "1"
+    day = found["day"]
     hour = int(found["hour"] or 0)
     if found["half"] is not None:
         if not 1 <= hour <= 12:
@@ -79,18 +80,13 @@ def _make_date(found: re.Match[str]) -> datetime | None:
     if day is None and (found["hour"] or found["zone"]):
         return None
     number = int(month) if month.isdecimal() else 1 + MONTHS.index(month[:3].lower())
-    fraction = (found["fraction"] or "").ljust(6, "0")[:6]
     second = min(int(found["second"] or 0), 59)  # not a leap second
-    clock = (hour, int(found["minute"] or 0), second, int(fraction))
-    date = datetime(int(year), number, int(day or 1), *clock)
-    zone = found["zone"]
-    if zone is None:
-        return date
-    if not zone[1:2].isdecimal():
-        return date.replace(tzinfo=UTC)
-    minutes = int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)
-    offset = timedelta(minutes=-minutes if zone[0] == "-" else minutes)
-    return date.replace(tzinfo=timezone(offset))
+    date = f"{found['year']}-{number:02}-{int(day or 1):02}"
+    clock = f"{hour:02}:{found['minute'] or '00'}:{second:02}.{found['fraction'] or 0}"
+    zone = found["zone"] or ""
+    if zone[:1].isalpha():  # UTC, GMT or Z
+        zone = "Z"
+    return datetime.fromisoformat(f"{date}T{clock}{zone}")
 
 
 def read_period(text: str, period: str) -> str | None:

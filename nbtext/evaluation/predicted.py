@@ -19,7 +19,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
-from nbtext.documents.settings import PLAIN, InputSettings
+from nbtext.documents.settings import PLAIN, VALUES, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
@@ -85,7 +85,7 @@ def predict_from_file(
     Their labels are final: costs do not change them.
     """
     batches: Iterable[Batch] = source.batches()
-    if source.settings.reads_fields:
+    if source.settings.rows_for == VALUES:
         batches = list(batches)
         file.read(batches)
     known = set[str]()
@@ -405,9 +405,7 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
     The suffix or the content tells the format, as of every source; but text without a suffix may be
     a table, too.
     """
-    settings = InputSettings(
-        text_field=(), id_field=fields.id, reads_fields=True, keeps_rows=True, encoding="utf-8"
-    )
+    settings = InputSettings(text_field=(), id_field=fields.id, rows_for=VALUES, encoding="utf-8")
     suffix = content_suffix(path)
     first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
     if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):

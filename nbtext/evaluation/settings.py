@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import InputSettings, Split
 from nbtext.errors import SettingsError
 from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, choices_of, setting
@@ -76,12 +76,8 @@ class FoldSettings(Settings):
         """Return the input settings with the field that holds the groups or timestamps."""
         if self.order_field is None:
             return settings.group_by(self.group_field)
-        return replace(
-            settings,
-            split_field=self.order_field,
-            split_option=self.split_option,
-            is_split_by_time=True,
-        )
+        split = Split(self.order_field, self.split_option, is_by_time=True)
+        return replace(settings, split=split)
 
 
 def models_to_compare() -> tuple[str, ...]:

@@ -9,12 +9,11 @@ from itertools import chain
 from typing import Any
 
 from nbtext.documents.rows import (
-    PREFIX_HINT,
     ChangedRows,
-    Column,
     TableRows,
     Target,
     TextRows,
+    check_new,
     read_fields,
 )
 from nbtext.documents.settings import InputSettings
@@ -54,7 +53,7 @@ def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Tar
             new = [column.name for column in each.flat]
             if not names:
                 names = _list_names(fields for fields, _ in records)
-                _check_names(each.rows.path, names, each.flat)
+                check_new(each.flat, names, each.rows.path)
                 write_text([format_rows([[*names, *new]], output_format)], file)
             rows = []
             for fields, row in records:
@@ -92,7 +91,7 @@ def _write_columns(format_of_rows: str, changed: Iterable[ChangedRows], target: 
 def _list_records(each: ChangedRows) -> Iterator[dict[str, Any]]:
     """Yield the fields of each row that is written, with the columns added."""
     for fields, row in _list_fields(each):
-        _check_names(each.rows.path, fields, each.nested)
+        check_new(each.nested, fields, each.rows.path)
         yield fields | {column.name: column.values[row] for column in each.nested}
 
 
@@ -123,14 +122,6 @@ def _list_fields(each: ChangedRows) -> Iterator[tuple[dict[str, Any], int]]:
 def _list_names(records: Iterable[dict[str, Any]]) -> list[str]:
     """Return the keys of some rows, in the order of their first occurrence."""
     return list(dict.fromkeys(chain.from_iterable(records)))
-
-
-def _check_names(path: str, names: Iterable[str], columns: Iterable[Column]) -> None:
-    """Raise InputError if a column that is added is there already."""
-    for column in columns:
-        if column.name in names:
-            what = f"there is a column `{column.name}` already"
-            raise InputError(what, where=path, hint=PREFIX_HINT)
 
 
 def _check_keys(path: str, fields: dict[str, Any], names: list[str]) -> None:

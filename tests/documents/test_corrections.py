@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
 from nbtext.documents.rows import ChangedRows, NewLabel, Target
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import COLUMNS, LABELS, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
 
 def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -> bytes:
     """The file with new labels of some documents, counted from 0."""
-    chosen = InputSettings(corrects_rows=True, **options)
+    chosen = InputSettings(rows_for=LABELS, **options)
     written = io.BytesIO()
     first = 0
     parts = []
@@ -312,7 +312,7 @@ def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str, n: int) -> N
 def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
     """One file holds the rows of several, if the type of the column can number all values."""
     pa = pytest.importorskip("pyarrow")
-    settings = InputSettings(keeps_rows=True)
+    settings = InputSettings(rows_for=COLUMNS)
 
     def join(*columns: list[str]) -> list[str]:
         parts = []

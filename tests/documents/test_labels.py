@@ -227,7 +227,7 @@ def test_sources_without_fields(tmp_path: Path, read: Any, settings: dict[str, A
                 SettingsError, match=r"has no (columns or keys of labels|label field)"
             ):
                 read(path, **settings)
-        assert read(path, is_label_remembered=True, fields_of="row", **settings)
+        assert read(path, is_label_remembered=True, input_unit="row", **settings)
     assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]
 
 

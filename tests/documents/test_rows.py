@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
 from nbtext.documents.rows import ChangedRows, Column, Target
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import COLUMNS, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
-READING = InputSettings(keeps_rows=True)
+READING = InputSettings(rows_for=COLUMNS)
 
 
 class Kept(io.BytesIO):

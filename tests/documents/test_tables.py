@@ -83,10 +83,12 @@ def test_blocks_of_any_size_give_the_same_rows(
 @example('"a\n"b"\n')
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(content: str) -> None:
     """Read by the rule, letter by letter, gives the same columns as the reader."""
-    from nbtext.documents.tables import TsvReader
+    from nbtext.documents.tables import Dialect, TsvReader
 
     lines = iter(io.StringIO(content, newline="\n"))
-    assert [columns for columns in TsvReader(lines, 1000) if columns] == by_the_rule(content)
+    assert [columns for columns in TsvReader(lines, Dialect("\t", 1000)) if columns] == by_the_rule(
+        content
+    )
 
 
 def by_the_rule(content: str) -> list[list[str]]:

@@ -117,12 +117,13 @@ def _apply(given: Review, decisions: str) -> None:
     from nbtext.applications.review.decisions import apply_decisions, list_records, read_decisions
     from nbtext.documents.formats import FORMATS, check_suffix, content_suffix
     from nbtext.documents.rows import ChangedRows, Target
+    from nbtext.documents.settings import LABELS
     from nbtext.report.records import format_json, write_text
 
     refuse_settings(FeatureSettings, because="--apply searches no findings")
     output = given.result.output
     found = read_decisions(decisions)
-    input_settings = replace(given.input, corrects_rows=True)
+    input_settings = replace(given.input, rows_for=LABELS)
     with running.open_documents(given.sources, input_settings, given.run) as (source, on_batch):
         decided = apply_decisions(source, found, on_batch)
         first = [*islice(decided, 1)]

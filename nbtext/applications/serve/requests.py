@@ -180,7 +180,7 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Document
             start = b"{" + dumps(settings.text_field[0]) + b":"
             items = [start + item + b"}" if item[:1] == b'"' else item for item in items]
         body = b"\n".join(items)
-    batch = parse_jsonl(LineDocuments(LineBlock(body, 1, len(body)), "", None, UTF8, settings))
+    batch = parse_jsonl(LineDocuments(LineBlock(body, 1, len(body)), "", UTF8, settings))
     if len(batch) > MAX_DOCUMENTS:
         what = f"{len(batch):,} documents are too many; send at most {MAX_DOCUMENTS:,} at once"
         raise HTTPException(413, what)
