@@ -134,12 +134,12 @@ def max_model_bytes() -> Any:
     )
 
 
-def unlabeled_input() -> Any:
-    """Return the settings of input whose labels are ignored."""
+def unlabeled_input(*without: str) -> Any:
+    """Return the settings of input whose labels are ignored, but some."""
     label_field = {"help": LABEL_FIELD + "header row of a table."}
     return part(
         InputSettings,
-        without=(*NOT_FOR_COUNTS, "label_level", "skip_unlabeled", "skip_empty"),
+        without=(*NOT_FOR_COUNTS, "label_level", "skip_unlabeled", "skip_empty", *without),
         label_field=label_field,
     )
 

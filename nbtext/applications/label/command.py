@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
-from nbtext.cli.command import command, refuse_settings
+from nbtext.cli.command import command
 from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import SettingsError, number_of
-from nbtext.features.settings import FeatureSettings
 from nbtext.output import STANDARD_OUTPUT
 from nbtext.records import frozen
-from nbtext.registry import load_method
-from nbtext.settings import Excludes, parse_names, part, setting
+from nbtext.settings import Excludes, parse_names, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
@@ -22,10 +19,14 @@ if TYPE_CHECKING:
 TEXT = "text"  # the key of the text of an answer
 
 
-def parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
-    """Return the keywords of each label, as the application of keywords reads them."""
-    found: dict[str, tuple[str, ...]] = load_method("read_keywords")(path)
-    return found
+# a table with another way of quotes, or a folder with files of another kind, is converted first
+LEFT_OUT = (
+    "escape",
+    "label_field",
+    "exclude",
+    "separate_fields",
+    "max_document_bytes",
+)
 
 
 @frozen(kw_only=True)
@@ -52,13 +53,6 @@ class Label:
         parse=parse_names,
         metavar="LABEL,LABEL…",
     )
-    keywords: dict[str, tuple[str, ...]] | None = setting(
-        None,
-        "Words and phrases of each label, which train the model at the start; see `nbtext train --keywords`.",
-        file="input",
-        parse=parse_keywords,
-        applications=("keywords",),
-    )
     vectors: str | None = setting(
         None,
         "Table of word vectors, from which the model also knows words that no answer has; see `nbtext train --vectors`.",
@@ -76,20 +70,16 @@ class Label:
         metavar="N",
         default_help="20,000",
     )
-    input: InputSettings = options.unlabeled_input()
-    features: FeatureSettings = part(FeatureSettings)
+    input: InputSettings = options.unlabeled_input(*LEFT_OUT)
     run: options.RunSettings = options.run()
 
 
 @command(
     Label,
-    common="-m -o --labels --keywords --multi-label --pool --input-format --text-field --id-field",
+    common="-m -o --labels --multi-label --pool --input-format --text-field --id-field",
     example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
     notes="Memory holds the texts and the counts of --pool documents, and 400 bytes for each of them.",
-    rules=[
-        Excludes("keywords", "model"),
-        *(Excludes("vectors", name) for name in ("model", "keywords", "multi_label", "hash_bits")),
-    ],
+    rules=[Excludes("vectors", name) for name in ("model", "multi_label")],
 )
 def label(given: Label) -> None:
     """Label documents in the terminal, starting with those from which the model learns most.
@@ -108,12 +98,12 @@ def label(given: Label) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.bayes.settings import ModelSettings
     from nbtext.features.analyzer import Locator
+    from nbtext.features.settings import FeatureSettings
     from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.source_counting import read_batches
     from nbtext.model.word_vectors import check_table
 
     output = given.output
-    features = given.features
     quiet = given.run.quiet
     check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
     if output in STANDARD_OUTPUT:
@@ -125,26 +115,18 @@ def label(given: Label) -> None:
                 f"label needs a terminal, and {name} is not one", hint="run it in a terminal, alone"
             )
     trained = None
-    words = given.keywords
+    trained_on = None
+    features = FeatureSettings()
     if given.model is not None:
-        refuse_settings(FeatureSettings, because="the model has its features")
         trained = load_model(given.model)
         with locate_error(given.model):
             check_growth(trained)
-    trained_on = trained.fitted.input if trained is not None else None
+        trained_on = trained.fitted.input
+        features = trained.fitted.feature_settings
     with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (
         source,
         on_batch,
     ):
-        if trained is not None:
-            features = trained.fitted.feature_settings
-        elif not features.is_counting:
-            raise SettingsError(
-                "label needs counts, not weights", where="weighting", hint="leave out this option"
-            )
-        else:
-            features = replace(features, fields=source.field_names)
-            features = features if words is None else load_method("extend_ngrams")(words, features)
         batches = read_batches(source, on_batch)
         pool = read_pool(batches, features, given.pool, given.sources[0])
     if pool.n_left_out:
@@ -154,12 +136,9 @@ def label(given: Label) -> None:
             f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool",
             quiet=quiet,
         )
-    if words is not None:
-        train = load_method("train_with_keywords")
-        trained = train(words, pool.counts, features, ModelSettings()).model
     of_vectors = None
     if given.vectors is not None:
-        assert pool.counts.vocabulary is not None  # see the rules
+        assert pool.counts.vocabulary is not None  # words are not hashed
         known = tuple(pool.counts.vocabulary.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
         check_table(pool.counts, features, of_vectors)  # an error is said before the session

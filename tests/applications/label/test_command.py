@@ -256,14 +256,15 @@ def test_hostile_texts(start: Any, tmp_path: Path, columns: int, lines: int) -> 
     assert (len(screen) <= 19, max(map(cell_len, screen)) <= 61) == (True, True)
 
 
-def test_an_existing_model_and_keywords(start: Any, tmp_path: Path, nbtext: Any) -> None:
+def test_an_existing_model_and_one_of_keywords(start: Any, tmp_path: Path, nbtext: Any) -> None:
     """Both predict from the first document on; Enter accepts, and the model file stays."""
     write_rows(tmp_path / "train.jsonl", ROWS)
-    nbtext("train train.jsonl -o m.joblib").ok()
-    model = (tmp_path / "m.joblib").read_bytes()
     (tmp_path / "words.csv").write_text("sport,match\nbaking,oven,flour\nspace,orbit\n")
-    for options in (("-m", "m.joblib"), ("--keywords", "words.csv")):
-        terminal = start(*options)
+    nbtext("train train.jsonl -o m.joblib").ok()
+    nbtext("train docs.jsonl --keywords words.csv -o k.joblib").ok()
+    model = (tmp_path / "m.joblib").read_bytes()
+    for name_of_model in ("m.joblib", "k.joblib"):
+        terminal = start("-m", name_of_model)
         name = shown_id(terminal.wait("prediction: "))
         assert f"prediction: {LABELS[name[0]]}" in "\n".join(terminal.screen())
         terminal.press("\r", "1 answer")
