@@ -87,11 +87,10 @@ lowest: dist
 site: $(VENV)/.check
 	$(BIN)/python .github/site/build.py $(VENV)/site
 
-# Measure speed and memory, and the time, memory and accuracy of all models, beside other programs.
+# Measure speed, memory and accuracy, beside other programs.
 # These are installed for comparison; the tables name those that cannot be installed.
 bench: $(VENV)/.check
 	-sh tests/benchmarks/peers/install.sh
-	$(BIN)/python tests/benchmarks/models.py
 	$(BIN)/python tests/benchmarks/run.py --rounds 3
 	$(BIN)/python tests/benchmarks/review.py
 
@@ -105,9 +104,10 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/prevalence.py
 	$(BIN)/python tests/benchmarks/prevalence.py --several
-	$(BIN)/python tests/benchmarks/size.py
+	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus imdb --corpus banking77 --sizes all "" "--max-model-bytes 300KB" "--model best" \
+		"--model best --max-model-bytes 1MB" "--model best --max-model-bytes 300KB"
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
-	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2
+	$(BIN)/python tests/benchmarks/scale.py --cluster --predict --shards $(VENV) 2
 	$(MAKE) torture
 
 # Coverage-guided fuzzing of each reader, the loader and the kernel. The tests run the inputs that failed before.

@@ -4,14 +4,14 @@
     [--draws N] [--test N] [OPTIONS...]
 
 Each argument OPTIONS has the options of one `nbtext train`: "" is the default, and others are
-"--model best", "--vectors TABLE", or "--unlabeled {others} --em 10", in which {others} is a file of
-the training documents that were not drawn. A draw has so many random documents of each label, or
-with --at-random so many of all; `all` is one draw of all documents. The models are tested on the
-same random test documents.
+"--model best", "--vectors TABLE", "--max-model-bytes 1MB", or "--unlabeled {others} --em 10", in
+which {others} is a file of the training documents that were not drawn. A draw has so many random
+documents of each label, or with --at-random so many of all; `all` is one draw of all documents. The
+models are tested on the same random test documents.
 
-Prints a Markdown table: mean accuracy, log-loss and CPU seconds of each way, the accuracy that it
-estimates, and the differences of the accuracies from those of the first way on the same draws: the
-mean with its standard error, the smallest and the largest one.
+Prints a Markdown table: mean accuracy, log-loss, CPU seconds and bytes of the model of each way,
+the accuracy that it estimates, and the differences of the accuracies from those of the first way on
+the same draws: the mean with its standard error, the smallest and the largest one.
 """
 
 import argparse
@@ -39,6 +39,7 @@ COLUMNS = (
     "log-loss",
     "estimate",
     "CPU, s",
+    "model, bytes",
     "difference",
     "standard error",
     "smallest",
@@ -51,6 +52,7 @@ class Outcome(NamedTuple):
     log_loss: float
     estimate: float
     seconds: float
+    n_bytes: int
 
 
 def draw(documents: Labeled, size: int, seed: int, *, at_random: bool) -> tuple[Labeled, Labeled]:
@@ -84,7 +86,9 @@ def train(folder: Path, options: str) -> Outcome:
     found = read_json("evaluate", str(folder / "test.jsonl"), "-m", model)
     expected = read_json("inspect", model).get("expected") or {}
     estimate = expected.get("accuracy", float("nan"))
-    return Outcome(found["accuracy"], found["log_loss"], estimate, cost.cpu)
+    return Outcome(
+        found["accuracy"], found["log_loss"], estimate, cost.cpu, Path(model).stat().st_size
+    )
 
 
 def compare(name: str, size: str, ways: Sequence[str], given: argparse.Namespace) -> None:
@@ -115,7 +119,12 @@ def compare(name: str, size: str, ways: Sequence[str], given: argparse.Namespace
         if len(differences) > 1:
             error = statistics.stdev(differences) / len(differences) ** 0.5
         shown = statistics.fmean(differences), error, min(differences), max(differences)
-        cells = (*(f"{mean:.4f}" for mean in means), *(f"{each:+.4f}" for each in shown))
+        *figures, n_bytes = means
+        cells = (
+            *(f"{mean:.4f}" for mean in figures),
+            f"{n_bytes:,.0f}",
+            *(f"{each:+.4f}" for each in shown),
+        )
         print_row((name, size, way or "default", *cells))
 
 

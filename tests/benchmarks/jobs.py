@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from material import Material
 from programs import (
     NBTEXT,
-    PEERS,
-    PEERS_PYTHON,
     PYTHON,
     Program,
     Task,
-    bogofilter,
     command,
     fasttext,
     nbtext,
     other,
     predicting,
-    reason_missing,
     scikit_learn,
     vowpal_wabbit,
 )
@@ -114,25 +110,6 @@ def predict_newsgroups(material: Material) -> Job:
     )
 
 
-def train_comp_or_rec(material: Material) -> Job:
-    folder = material.scratch / "comp-or-rec"
-    task = Task(
-        folder, material.comp_or_rec("train"), "comp-rec/train", material.comp_or_rec("test")
-    )
-    return Job(
-        "Train on comp.* against rec.* of 20 Newsgroups: 5,325 files, 2 labels",
-        (
-            nbtext(task),
-            weighted := nbtext(task, "--weighting", "tfidf"),
-            bogofilter(task, spam="comp"),
-        ),
-        (
-            *faster_and_as_accurate("bogofilter"),
-            *faster_and_as_accurate("bogofilter", weighted.name),
-        ),
-    )
-
-
 def train_imdb(material: Material) -> Job:
     task = Task(
         material.scratch / "imdb", material.imdb("train"), "imdb/train", material.imdb("test")
@@ -150,30 +127,6 @@ def train_imdb_lines(material: Material) -> Job:
     return Job(
         "Train on IMDB as one JSONL file",
         (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)),
-    )
-
-
-def vectorize_newsgroups(material: Material) -> Job:
-    source = material.newsgroups("train")
-    folder = material.scratch / "vectorize"
-    folder.mkdir()
-    script = command(
-        PYTHON, PEERS / "scikit_learn_vectorize.py", source, folder / "scikit-learn.npz"
-    )
-    polars = command(PEERS_PYTHON, PEERS / "polars_count.py", source, folder / "polars.arrow")
-    own = command(*NBTEXT, "vectorize", source, "-o", folder / "nbtext.npz")
-    return Job(
-        "Count the words of each document of 20 Newsgroups",
-        (
-            Program("nbtext", "nbtext vectorize 20news/train -o matrix.npz", (own,)),
-            Program("scikit-learn", "scikit_learn_vectorize.py 20news/train matrix.npz", (script,)),
-            Program(
-                "polars",
-                "polars_count.py 20news/train counts.arrow",
-                (polars,),
-                missing=reason_missing("polars"),
-            ),
-        ),
     )
 
 
@@ -259,10 +212,8 @@ def all_jobs(megabytes: float) -> dict[str, Callable[[Material], Job]]:
         "train-20news": train_newsgroups,
         "train-20news-pairs": train_newsgroups_pairs,
         "predict-20news": predict_newsgroups,
-        "train-comp-rec": train_comp_or_rec,
         "train-imdb": train_imdb,
         "train-imdb-jsonl": train_imdb_lines,
-        "vectorize-20news": vectorize_newsgroups,
         "train-large": lambda material: train_large(material, megabytes),
         "train-large-pairs": lambda material: train_large(material, megabytes, *PAIRS),
         "predict-large": lambda material: predict_large(material, megabytes),

@@ -15,8 +15,8 @@ from programs import NBTEXT, PEERS
 
 GIBIBYTE = 1 << 30
 LIBRARIES = ("numpy", "scipy", "joblib", "scikit-learn")
-DEBIAN_PEERS = {"fastText": "fasttext", "bogofilter": "bogofilter-bdb", "coreutils": "coreutils"}
-PYTHON_PEERS = {"Vowpal Wabbit": "vowpalwabbit", "polars": "polars"}
+DEBIAN_PEERS = {"fastText": "fasttext", "coreutils": "coreutils"}
+PYTHON_PEERS = {"Vowpal Wabbit": "vowpalwabbit"}
 
 
 def conditions() -> dict[str, str]:

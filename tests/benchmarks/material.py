@@ -9,7 +9,6 @@ same each time.
 import json
 import os
 import random
-import shutil
 import tarfile
 from collections.abc import Iterator
 from itertools import count
@@ -75,16 +74,6 @@ class Material:
                         break
                     file.write(line.encode())
         return path
-
-    def comp_or_rec(self, half: str) -> Path:
-        """The groups comp.* and rec.* of 20 Newsgroups as two labels, for a filter that knows
-        two.
-        """
-        folder = self.scratch / "comp-rec" / half
-        for label in () if folder.exists() else ("comp", "rec"):
-            for group in sorted(self.newsgroups(half).glob(f"{label}.*")):
-                shutil.copytree(group, folder / label / group.name)
-        return folder
 
 
 def labeled_files(folder: Path) -> Iterator[tuple[str, str, str]]:

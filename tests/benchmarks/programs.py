@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from measuring import Step
-from scoring import Scoring, accuracy_of_bogofilter, accuracy_of_lines, accuracy_of_table
+from scoring import Scoring, accuracy_of_lines, accuracy_of_table
 
 PEERS = Path(__file__).resolve().parent / "peers"
 PEERS_PYTHON = PEERS / ".venv" / "bin" / "python"
@@ -111,19 +111,18 @@ def nbtext(task: Task, *more: str) -> Program:
     )
 
 
-def scikit_learn(task: Task, *more: str, name: str = "scikit-learn") -> Program:
+def scikit_learn(task: Task) -> Program:
     """The script of load_files, a vectorizer, a model and joblib.dump."""
-    place = task.place(name)
+    place = task.place("scikit-learn")
     model = place / "model.joblib"
     predictions = place / "predictions.tsv"
     predict = command(
         PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=predictions
     )
-    options = (*task.options, *more)
     return Program(
-        name,
-        " ".join(("scikit_learn_train.py", task.shown, *options)),
-        (command(PYTHON, PEERS / "scikit_learn_train.py", task.training, model, *options),),
+        "scikit-learn",
+        " ".join(("scikit_learn_train.py", task.shown, *task.options)),
+        (command(PYTHON, PEERS / "scikit_learn_train.py", task.training, model, *task.options),),
         model=model,
         scoring=_scoring_of_table(task.test, predictions, predict),
     )
@@ -137,43 +136,21 @@ def _scoring_of_table(test: Path | None, predictions: Path, predict: Step) -> Sc
     )
 
 
-def fasttext(task: Task, seconds: int = 0) -> Program:
+def fasttext(task: Task) -> Program:
     """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns
     next to nothing.
-
-    seconds  how long it searches its settings on a tenth of the training documents; 0: it does not
     """
-    name = f"fastText, autotune {seconds} s" if seconds else "fastText"
-    place = task.place(name)
+    place = task.place("fastText")
     lines = place / "training.txt"
     predictions = place / "predictions.txt"
     test_lines = place / "test.txt"
     settings = ("-lr", "1.0", "-epoch", "25", "-thread", str(len(os.sched_getaffinity(0))))
-    prepare: tuple[Step, ...] = ()
-    train_lines = lines
-    if seconds:
-        validation = place / "validation.txt"
-        rest = place / "rest.txt"
-        script = 'awk -v v="$1" -v r="$2" \'{ print > (NR % 10 ? r : v) }\' "$3"'
-        prepare = (
-            _convert(task.training, lines, place, "fasttext", "--training"),
-            command("sh", "-c", script, "sh", validation, rest, lines),
-        )
-        train_lines = rest
-        settings = (
-            "-autotune-validation",
-            str(validation),
-            "-autotune-duration",
-            str(seconds),
-            *settings[4:],
-        )
-    train = ("fasttext", "supervised", "-input", train_lines, "-output", place / "model", *settings)
+    train = ("fasttext", "supervised", "-input", lines, "-output", place / "model", *settings)
     predict = command("fasttext", "predict", place / "model.bin", test_lines, stdout=predictions)
     return Program(
-        name,
+        "fastText",
         f"convert.py {task.shown} && fasttext supervised {' '.join(settings)}",
         (_convert(task.training, lines, place, "fasttext", "--training"), command(*train)),
-        prepare=prepare,
         model=place / "model.bin",
         scoring=_scoring_of_lines(task.test, predictions, test_lines, place, "fasttext", predict),
         missing=reason_missing("fasttext"),
@@ -227,33 +204,6 @@ def _scoring_of_lines(
     return Scoring(
         (_convert(test, test_lines, place, form), predict),
         lambda: accuracy_of_lines(predictions, test_lines),
-    )
-
-
-def bogofilter(task: Task, *, spam: str) -> Program:
-    """bogofilter, for which one label is spam and every other ham."""
-    place = task.place("bogofilter")
-    words = place / "words"
-    predictions = place / "predictions.txt"
-    groups = {
-        label: sorted((task.training / label).iterdir()) for label in os.listdir(task.training)
-    }
-    learn = [
-        command("bogofilter", "-d", words, "-s" if label == spam else "-n", "-B", *folders)
-        for label, folders in sorted(groups.items())
-    ]
-    test_lines = sorted(task.test.glob("*/*")) if task.test is not None else []
-    predict = command("bogofilter", "-d", words, "-e", "-v", "-B", *test_lines, stdout=predictions)
-    clean = command("sh", "-c", 'rm -rf "$0" && mkdir "$0"', words, counts=False)
-    return Program(
-        "bogofilter",
-        f"bogofilter -s -B {task.shown}/{spam} && bogofilter -n -B ...",
-        (clean, *learn),
-        model=words / "wordlist.db",
-        scoring=Scoring((predict,), lambda: accuracy_of_bogofilter(predictions, task.test, spam))
-        if task.test is not None
-        else None,
-        missing=reason_missing("bogofilter"),
     )
 
 

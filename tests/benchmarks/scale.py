@@ -8,11 +8,10 @@ them.
 
 python tests/benchmarks/scale.py SCRATCH 1 2 5 10      trains from 1, 2, 5 and 10 GB, and deletes
 what it has made python tests/benchmarks/scale.py --cluster SCRATCH 2   also by two worker processes
-of Dask, to the same bytes python tests/benchmarks/scale.py --kill SCRATCH 2      also by two of
-them, of which one is killed midway python tests/benchmarks/scale.py --predict SCRATCH 2   also what
-it costs to answer the same documents python tests/benchmarks/scale.py --shards SCRATCH 1    also
-what two shards come to, and what it costs to add them up python tests/benchmarks/scale.py --models
-SCRATCH 1 5  instead trains the default, with pairs of words, and NB-SVM
+of Dask, to the same bytes python tests/benchmarks/scale.py --predict SCRATCH 2   also what it costs
+to answer the same documents python tests/benchmarks/scale.py --shards SCRATCH 1    also what two
+shards come to, and what it costs to add them up python tests/benchmarks/scale.py --models SCRATCH 1
+5  instead trains the default, with pairs of words, and NB-SVM
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ import pickle
 import random
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -208,8 +206,6 @@ def main(*arguments: str) -> None:
             )
             if "--cluster" in arguments:
                 by_workers(paths[:size], model, cost)
-            if "--kill" in arguments:
-                by_killed_workers(paths[:size], model, cost)
             if "--predict" in arguments:
                 answered(paths[:size], model)
         if "--shards" in arguments:
@@ -292,42 +288,6 @@ def by_workers(sources: list[str], model: Path, here: Cost) -> None:
     say(
         f"      by {JOBS} Dask workers: {same}, {cost.cpu:.1f} CPU s ({cost.cpu / here.cpu - 1:+.0%}), "
         f"{cost.wall:.1f} s ({cost.wall / here.wall - 1:+.0%}), peak of a process {cost.memory / MEBIBYTE:.0f} MiB"
-    )
-
-
-def by_killed_workers(sources: list[str], model: Path, here: Cost) -> None:
-    """Train by Dask's workers, kill one of them (SIGKILL) when it has had half of its time, and
-    compare.
-    """
-    other = model.with_name("by-killed-workers")
-    command = (
-        *NBTEXT,
-        "train",
-        *sources,
-        "-o",
-        str(other),
-        "-q",
-        "-j",
-        str(JOBS),
-        "--cluster",
-        "local",
-    )
-    begin = time.monotonic()
-    with subprocess.Popen(command) as process:
-        time.sleep(here.wall / 2)
-        workers = [
-            each
-            for each in psutil.Process(process.pid).children(recursive=True)
-            if not each.children()
-        ]
-        victim = max(workers, key=lambda each: sum(each.cpu_times()[:2]))
-        spent = sum(victim.cpu_times()[:2])
-        victim.kill()
-    status = process.returncode
-    same = other.exists() and filecmp.cmp(model, other, shallow=False)
-    say(
-        f"      by {JOBS} Dask workers, one killed after {spent:.1f} CPU s: exit status {status}, "
-        f"{'the same bytes' if same else 'OTHER BYTES'}, {time.monotonic() - begin:.1f} s (here {here.wall:.1f} s)"
     )
 
 

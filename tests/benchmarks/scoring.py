@@ -1,13 +1,10 @@
 """Compute the accuracy of a program from its output for the test half."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from measuring import Step
-
-SPAMICITY = re.compile(r"^(?P<path>.*) X-Bogosity: .*spamicity=(?P<spamicity>[\d.]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -40,17 +37,6 @@ def accuracy_of_lines(predictions: Path, truth: Path) -> float:
     """
     pairs = zip(predictions.read_text().splitlines(), truth.read_text().splitlines(), strict=True)
     return share(prediction.split(" ", 1)[0] == line.split(" ", 1)[0] for prediction, line in pairs)
-
-
-def accuracy_of_bogofilter(predictions: Path, folder: Path, spam: str) -> float:
-    """bogofilter's found; "Unsure" counts as whatever is likelier, and each label but `spam` as
-    ham.
-    """
-    found = SPAMICITY.finditer(predictions.read_text())
-    return share(
-        (label_of(each["path"], folder) == spam) == (float(each["spamicity"]) > 0.5)
-        for each in found
-    )
 
 
 def label_of(path: str, folder: Path) -> str:

@@ -34,9 +34,7 @@ pypi() {  # package
 }
 
 debian fasttext fasttext
-debian bogofilter bogofilter-bdb
 debian dbacl dbacl  # could not be had where this was written, so there is no contestant for it yet; vtext likewise
 pypi vowpalwabbit
-pypi polars
 pypi vtext
 exit 0

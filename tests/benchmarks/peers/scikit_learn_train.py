@@ -1,11 +1,7 @@
 """What people write today: texts in, counts, multinomial Naive Bayes, a model file out.
 
-    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm [--features
-    NAME...]]
+    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2]
 
---model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which
-LIBLINEAR fits. Its features can be pairs (words, marks and their pairs), within (character n-grams
-of 2 to 5 within words) and across (those of 1 to 5, across words, too); several stand side by side.
 SOURCE is a directory of folders of files, or a JSONL file.
 """
 
@@ -31,7 +27,10 @@ FEATURES = {
 
 def make_linear_svm(views: Sequence[Mapping[str, Any]]) -> Pipeline:
     """TF-IDF with logarithmic counts of each view, side by side, and a linear support vector
-    machine.
+    machine, which LIBLINEAR fits; search.py compares it.
+
+    The views can be pairs (words, marks and their pairs), within (character n-grams of 2 to 5
+    within words) and across (those of 1 to 5, across words, too).
     """
     vectorizers = [
         TfidfVectorizer(**{"decode_error": "replace", "sublinear_tf": True, **view})
@@ -47,19 +46,10 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--ngrams", default="1,1")
-    parser.add_argument(
-        "--model", dest="kind", choices=("naive-bayes", "linear-svm"), default="naive-bayes"
-    )
-    parser.add_argument("--features", nargs="*", choices=tuple(FEATURES))
     options = parser.parse_args()
     shortest, longest = map(int, options.ngrams.split(","))
     shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
-    if options.kind == "linear-svm":
-        model = make_linear_svm(
-            [shared] if options.features is None else [FEATURES[name] for name in options.features]
-        )
-    else:
-        model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
+    model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
     if options.source.is_dir():
         read = load_files(options.source)
         model.fit(read.data, [read.target_names[number] for number in read.target])
