@@ -42,6 +42,7 @@ from nbtext.model.source_counting import (
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.model.training import check_features, count_for_model, sample_size
 from nbtext.model.word_vectors import check_table
+from nbtext.output import note_phase
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -392,7 +393,9 @@ def split_folds(folds: Integers, *, is_forward: bool) -> Iterator[tuple[Mask, Ma
     The training documents are those of all other folds, or with `is_forward` those of earlier
     folds; then the first fold is not predicted.
     """
-    for fold in np.unique(folds).tolist()[is_forward:]:
+    held_out = np.unique(folds).tolist()[is_forward:]
+    for number, fold in enumerate(held_out, 1):
+        note_phase("fold %d of %d", number, len(held_out))
         is_held_out = folds == fold
         yield folds < fold if is_forward else ~is_held_out, is_held_out
 

@@ -46,6 +46,7 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, OnBatch, count_in_threads
 from nbtext.model.training import check_features, sample_size
 from nbtext.model.word_vectors import check_table
+from nbtext.output import note_phase
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
 
@@ -510,6 +511,7 @@ class _Fitter:
         settings = candidate.goalless_settings
         if candidate.is_linear:
             settings = replace(settings, folds=folds)
+        note_phase("model %d: %s", len(self.results) + 1, settings.model)
         return_memory()  # of earlier fits
         try:
             with warnings.catch_warnings():

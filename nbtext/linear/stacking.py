@@ -43,6 +43,7 @@ from nbtext.linear.nbsvm import NbSvm
 from nbtext.linear.one_vs_rest import OneVsRest, compile_weights
 from nbtext.linear.vectors import VARIANCE, VectorRegression
 from nbtext.numerics import dot
+from nbtext.output import note_phase
 from nbtext.parallel import return_memory
 
 # inverse document frequencies
@@ -211,6 +212,7 @@ class Stack:
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
         found = []
         for number, (part, view, _) in enumerate(self._fitted):
+            note_phase("part %d of %d", number + 1, len(self._fitted))
             chosen = part
             rough = None
             if part.C is None:

@@ -14,8 +14,10 @@ from nbtext.errors import printable
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
+    from logging import LogRecord
+
     from rich.console import RenderableType
-    from rich.progress import ProgressColumn
+    from rich.progress import Progress, ProgressColumn, TaskID
     from rich.table import Table
 
 
@@ -156,11 +158,40 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
             if bar.finished and not is_read:  # what follows has no known end
                 is_read = True
                 bar.stop()
-                columns = SpinnerColumn(), TextColumn("computing"), TimeElapsedColumn()
+                columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
                 rest = Progress(*columns, console=console, transient=True)
-                shown.enter_context(rest).add_task("computing", total=None)
+                shown.enter_context(rest)
+                shown.enter_context(_show_log(rest, rest.add_task("computing", total=None)))
 
         yield advance
+
+
+@contextmanager
+def _show_log(bar: Progress, task: TaskID) -> Iterator[None]:
+    """Describe a task by the phases in the log of nbtext: each lies within the one before it, and
+    ends when that one changes.
+    """
+    from logging import INFO, Handler, getLogger
+
+    phases: dict[str, str] = {}  # by their kinds
+
+    class Shown(Handler):
+        def emit(self, record: LogRecord) -> None:
+            while record.msg in phases:
+                phases.popitem()
+            phases[record.msg] = printable(record.getMessage())
+            bar.update(task, description=", ".join(phases.values()), refresh=True)
+
+    log = getLogger("nbtext")
+    level = log.level
+    handler = Shown()
+    log.addHandler(handler)
+    log.setLevel(INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def track_progress(

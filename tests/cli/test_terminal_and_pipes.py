@@ -61,6 +61,30 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
 
 
+@pytest.mark.parametrize(
+    ("command", "phases"),
+    [
+        ("evaluate {train} --folds 3", ["fold 2 of 3", "fold 3 of 3"]),
+        (
+            "evaluate {train} --folds 2 --model best",
+            ["fold 2 of 2, model 2: stacked, part 2 of 4"],
+        ),
+        (
+            "train {train} -o {m} --unlabeled {test} --em 2",
+            ["step 1 of 2 with unlabeled documents"],
+        ),
+    ],
+)
+def test_phases(
+    on_a_terminal: Any, letters: Path, tmp_path: Path, command: str, phases: list[str]
+) -> None:
+    """After reading, a computation of several phases says in which one it is."""
+    names = {"train": letters / "train", "test": letters / "test", "m": tmp_path / "m"}
+    shown = on_a_terminal(*command.format(**names).split())
+    for phase in phases:
+        assert phase in shown
+
+
 def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
     """Learning curves have a bar for their parts, of which there are sizes times seeds; it can be
     refused.

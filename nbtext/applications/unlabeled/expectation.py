@@ -33,6 +33,7 @@ from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.model.posteriors import compute_posteriors
 from nbtext.numerics import exp, log, log1p
+from nbtext.output import note_phase
 from nbtext.parallel import parallel_calls
 from nbtext.records import frozen
 
@@ -282,6 +283,7 @@ class ExpectationMaximization:
         log_likelihoods: list[float] = []
         posteriors = start
         for step in range(self.steps + 1):
+            note_phase("step %d of %d with unlabeled documents", step, self.steps)
             statistics = self._add(labeled, posteriors)
             log_priors = log_prior(statistics.class_documents, self.prior)
             scorer = (
