@@ -195,3 +195,10 @@ class BelowThreshold(NbtextError):
     """A metric is below its threshold of --fail-under."""
 
     exit_code = 3
+
+
+def check_label(label: str, labels: Sequence[str], where: str = "") -> None:
+    """Raise SettingsError if a model of these labels does not have one that a setting names."""
+    if label not in labels:
+        what = f"the model has no label {label!r}"
+        raise SettingsError(what, where=where, hint=suggest(label, labels))

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.errors import SettingsError, list_some
+from nbtext.errors import SettingsError, check_label
 from nbtext.records import frozen
 from nbtext.registry import offer
 from nbtext.settings import (
@@ -378,7 +378,6 @@ class ModelSettings(LinearSettings):
         if isinstance(self.class_weight, str):
             return [sum(n_documents) / (len(labels) * max(1, n)) for n in n_documents]
         weights = dict(self.class_weight)
-        if unknown := sorted(weights.keys() - set(labels)):
-            hint = f"there are {list_some(labels)}"
-            raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
+        for label in sorted(weights.keys() - set(labels)):
+            check_label(label, labels, "class_weight")
         return [weights.get(label, 1.0) for label in labels]

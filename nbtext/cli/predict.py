@@ -15,7 +15,7 @@ from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.settings import COLUMNS, InputSettings
-from nbtext.errors import InputError, SettingsError, list_some, number_of, suggest
+from nbtext.errors import InputError, SettingsError, check_label, number_of
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.parallel import use_twice
@@ -307,9 +307,7 @@ class Filter:
     """
 
     def __init__(self, condition: Condition, labels: Sequence[str]) -> None:
-        if condition.label not in labels:
-            what = f"the model has no label {condition.label}"
-            raise SettingsError(what, where="keep", hint=suggest(condition.label, labels))
+        check_label(condition.label, labels, "keep")
         self._condition = condition
         self._n_documents = self._n_kept = 0
 
@@ -364,9 +362,7 @@ class Answer:
 
         label = given.exit_status
         assert label is not None  # else there is no answer
-        if label not in labels:
-            hint = f"its labels are {list_some(labels)}"
-            raise SettingsError(f"the model has no label {label}", where="exit_status", hint=hint)
+        check_label(label, labels, "exit_status")
         self._label = label
         is_guessed = given.input.input_format is None and any(map(is_pipe, given.sources))
         self._most = len(given.sources) if is_guessed else math.inf

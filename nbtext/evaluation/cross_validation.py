@@ -277,7 +277,7 @@ def cross_validate_search(
     # of the documents as they were read; the sample has them in another order
     folds = assign_folds(replace(corpus.sample, groups=groups), settings)[np.argsort(marks)]
     names = {label for label in documents.single_labels() if label is not None}
-    decisions.check(names, True)
+    decisions.check(sorted(names), True)
     is_forward = settings.order_field is not None
 
     def predict() -> Iterator[PredictedBatch]:

@@ -17,7 +17,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, number_of, suggest
+from nbtext.errors import ModelError, SettingsError, check_label, number_of
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -290,9 +290,8 @@ class FittedModel:
         SettingsError
             The model has no such label; the message suggests a similar one.
         """
-        if label in self.labels:
-            return self.labels.index(label)
-        raise SettingsError(f"the model has no label {label!r}", hint=suggest(label, self.labels))
+        check_label(label, self.labels)
+        return self.labels.index(label)
 
 
 @frozen(eq=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from nbtext.documents.settings import read_text
-from nbtext.errors import InputError, SettingsError, list_some
+from nbtext.errors import InputError, SettingsError, check_label, list_some
 from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
 
@@ -39,7 +39,7 @@ class Costs:
         listed = self.pairs.get((true, predicted or ""))
         return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
 
-    def check(self, labels: Iterable[str]) -> None:
+    def check(self, labels: Collection[str]) -> None:
         """Raise InputError if a label of the file is not among these labels."""
         known = set(labels)
         for (true, predicted), where in self.places.items():
@@ -229,7 +229,7 @@ class DecisionSettings(Settings):
         """
         return self.cost is not None or bool(self.label_thresholds)
 
-    def check(self, labels: Iterable[str], is_exclusive: bool) -> None:
+    def check(self, labels: Sequence[str], is_exclusive: bool) -> None:
         """Raise InputError or SettingsError if a decision has no meaning for a model, or a label of
         the costs or thresholds is not among these labels.
 
@@ -247,15 +247,10 @@ class DecisionSettings(Settings):
                 other = "LABEL=P or --min-probability" if is_exclusive else "or --at-least-one"
                 hint = f"use --threshold {other}"
                 raise SettingsError(f"cannot be used with a {kind} model", where=name, hint=hint)
-        known = set(labels)
         if self.cost is not None:
-            self.cost.check(known)
+            self.cost.check(labels)
         for label in self.label_thresholds:
-            if label not in known:
-                hint = f"its labels are {list_some(sorted(known))}"
-                raise SettingsError(
-                    f"the model has no label {label!r}", where="threshold", hint=hint
-                )
+            check_label(label, labels, "threshold")
 
 
 class Criterion(NamedTuple):

@@ -89,7 +89,7 @@ def test_several_documents_of_a_pipe_need_a_format(nbtext: Any, folder: Path, gi
         ("spam.txt -m m --exit-status spam --cost absent.csv", "absent.csv: cannot be read"),
         (
             "spam.txt -m m --exit-status spum",
-            "the model has no label spum; its labels are ham, spam",
+            "the model has no label 'spum'; did you mean spam?",
         ),
         ("spam.txt -m s --exit-status spum", "its labels are ham, odd, spam"),
         ("spam.txt -m m --exit-status spam -o absent/x", "absent/x: cannot be written"),

@@ -174,14 +174,14 @@ def test_a_summary(
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ("--score trsh", "--score: the model has no label trsh; did you mean trash?"),
+        ("--score trsh", "--score: the model has no label 'trsh'; did you mean trash?"),
         ("--score trash=id", "--score: there is a column id already; name the column"),
         ("--score trash=known", "there is a column known already"),
         ("--score trash=p --score taxes=p", "--score: two columns have the name p"),
         ("--score trash --to header", "cannot be combined with --to header"),
         ("--score trash=text --add-columns", "there is a column `text` already"),
         ("--score trash=label --add-columns", "there is a column label already"),
-        ("--keep trsh>=0.5", "--keep: the model has no label trsh; did you mean trash?"),
+        ("--keep trsh>=0.5", "--keep: the model has no label 'trsh'; did you mean trash?"),
         ("--keep trash=0.5", "'trash=0.5' is not LABEL>=P"),
         ("--keep trash>=2", "is not LABEL>=P, with a probability P from 0 to 1"),
         ("--rejected x.tsv", "--rejected: needs --keep"),

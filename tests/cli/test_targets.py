@@ -251,7 +251,10 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(
             ["--min-precision", "spam=0.999"],
             "--min-precision: precision 0.999 of spam cannot be assured",
         ),
-        (["--min-recall", "hum=0.9"], "--min-recall: there is no label hum; did you mean ham?"),
+        (
+            ["--min-recall", "hum=0.9"],
+            "--min-recall: the model has no label 'hum'; did you mean ham?",
+        ),
         (
             ["--min-recall", "ham=1"],
             "--min-recall: ham=1 is not a valid value; give a number between 0 and 1",

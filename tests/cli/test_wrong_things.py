@@ -287,7 +287,7 @@ WRONG = """
 2 serve -m - => '-' does not name a file; write MODEL or NAME=MODEL
 # no document can be read
 1 predict keyless.jsonl -m letters.joblib -q -o out => keyless.jsonl:1: none of 2 documents can be read; the first: no key `text`
-2 predict keyless.jsonl -m letters.joblib --exit-status ham => the model has no label ham
+2 predict keyless.jsonl -m letters.joblib --exit-status ham => the model has no label 'ham'
 1 predict keyless.jsonl -m letters.joblib --add-columns --column-prefix p_ -o out.jsonl => none of 2 documents can be read
 1 predict letter.pdf -m letters.joblib -o out => letter.pdf: is a PDF file, not text; extract its text first
 1 explain keyless.jsonl -m letters.joblib -o out => keyless.jsonl:1: none of 2 documents can be read; the first: no key

@@ -172,12 +172,15 @@ def test_class_weight_is_saved(model: str, tmp_path: Path) -> None:
             {"class_weight": {"a": -1.0}},
             "class_weight: a: -1 is not a valid value; give a weight above 0",
         ),
-        ({"class_weight": {"x": 1.0}}, "class_weight: there is no label x"),
+        ({"class_weight": {"x": 1.0}}, "class_weight: the model has no label 'x'"),
         (
             {"class_weight": "balanced", "prior": "uniform"},
             "class_weight: cannot be combined with prior, because both set the class priors",
         ),
-        ({"class_weight": {"x": 1.0}, "model": "nbsvm"}, "class_weight: there is no label x"),
+        (
+            {"class_weight": {"x": 1.0}, "model": "nbsvm"},
+            "class_weight: the model has no label 'x'",
+        ),
         ({"min_df": 100}, "min_df"),
         ({"min_df": 3, "max_df": 1}, "max_df: 1 allows 1 document of 16, but --min-df 3 needs 3"),
         ({"idf": "plus-one", "token_pattern": "apple|b"}, ""),
