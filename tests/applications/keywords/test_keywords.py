@@ -185,6 +185,18 @@ def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
     assert "warning: EM may make the model worse" in said
 
 
+def test_agreement_with_hidden_keywords(nbtext: Any, tmp_path: Path) -> None:
+    """Of the six documents with the second keyword of a label, one has the word of the other
+    label.
+    """
+    texts = ["apple red", "pear red", "drill steel"] * 3 + ["saw steel", "saw steel", "saw red"]
+    lines = "".join(f"{text} w{number}\n" for number, text in enumerate(texts))
+    (tmp_path / "texts.txt").write_text(lines)
+    keywords = write_toml(tmp_path, {"fruit": ["apple", "pear"], "tool": ["drill", "saw"]})
+    said = nbtext(f"train texts.txt --keywords {keywords} --em 1 -o m").ok().err
+    assert "agreement with hidden keywords: 0.8333 before EM, 0.8333 after it" in said
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
