@@ -238,6 +238,8 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
     given = [
         f"--{name.replace('_', '-')}" for name in ("stop_words", "stem") if getattr(features, name)
     ]
+    if model.fitted.model_settings.vectors:
+        given.append("--vectors")
     without = f"without {' and '.join(given)}, " if given else ""
     best = " or --model best" if model.fitted.task.is_exclusive else ""
     share = 0.0

@@ -392,3 +392,14 @@ def test_what_gets_no_weight(nbtext: Any) -> None:
     assert "word:1 got" not in said
     said = nbtext(f"train test.jsonl -o n --vectors {TABLE}").ok().err
     assert "no weight" not in said
+
+
+def test_the_advice_of_characters(nbtext: Any, tmp_path: Path) -> None:
+    """Vectors are of words: the advice to count characters is to leave them out."""
+    words = [letter * 12 for letter in "กขคงจชซดตถ"]
+    (tmp_path / "t.vec").write_text("".join(f"{w} {n} 1\n" for n, w in enumerate(words)))
+    texts = [{"text": words[n % 9] + " " + words[9], "label": "ab"[n % 2]} for n in range(36)]
+    write_rows(tmp_path / "t.jsonl", texts)
+    said = nbtext("train t.jsonl --vectors t.vec -o m.joblib").ok().err
+    assert "; without --vectors, --analyzer char --ngrams 1,3 or" in said
+    nbtext("train t.jsonl --analyzer char --ngrams 1,3 -o n.joblib").ok()
