@@ -91,7 +91,7 @@ def test_several_documents_of_a_pipe_need_a_format(nbtext: Any, folder: Path, gi
             "spam.txt -m m --exit-status spum",
             "the model has no label 'spum'; did you mean spam?",
         ),
-        ("spam.txt -m s --exit-status spum", "its labels are ham, odd, spam"),
+        ("spam.txt -m s --exit-status spum", "did you mean spam?"),
         ("spam.txt -m m --exit-status spam -o absent/x", "absent/x: cannot be written"),
         ("spam.txt -m m --exit-status spam --exit-status ham", "given more than once"),
         ("spam.txt -m m --exit-status spam --cluster local", "cannot be combined with"),
