@@ -103,6 +103,7 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/prevalence.py
+	$(BIN)/python tests/benchmarks/prevalence.py --groups
 	$(BIN)/python tests/benchmarks/prevalence.py --several
 	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus imdb --corpus banking77 --sizes all "" "--max-model-bytes 300KB" "--model best" \
 		"--model best --max-model-bytes 1MB" "--model best --max-model-bytes 300KB"

@@ -197,7 +197,7 @@ class BelowThreshold(NbtextError):
     exit_code = 3
 
 
-def check_label(label: str, labels: Sequence[str], where: str = "") -> None:
+def require_label(label: str, labels: Sequence[str], where: str = "") -> None:
     """Raise SettingsError if a model of these labels does not have one that a setting names."""
     if label not in labels:
         what = f"the model has no label {label!r}"

@@ -143,7 +143,9 @@ def softplus(numbers: Array) -> Floats:
 
 
 def sigmoid(log_odds: Array | float) -> Floats:
-    """Return the probability 1 / (1 + e^−x) of each log-odds x; above 0, however low they are."""
+    """Return the probability 1 / (1 + e^−x) of each of some log-odds x, in nats and of any shape;
+    above 0, however low they are.
+    """
     return 1 / (1 + exp(-np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)))
 
 

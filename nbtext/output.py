@@ -41,7 +41,8 @@ def note_phase(phase: str, *values: object) -> None:
     """Say in the log of nbtext, at level INFO, what a long computation does now; a progress bar
     shows the log.
 
-    phase   a sentence with places for values, such as `fold %d of %d`; it names the kind of phase
+    phase   the message with `%` in place of its values, such as `fold %d of %d`; phases with the
+            same one follow each other
     """
     import logging  # takes 8 ms, a tenth of a short command
 

@@ -23,7 +23,7 @@ from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import SettingsError, check_label, number_of
+from nbtext.errors import SettingsError, number_of, require_label
 from nbtext.numerics import dot, exp, log
 from nbtext.records import frozen
 
@@ -313,7 +313,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
     """
     targets = []
     for metric, label, minimum in settings.targets:
-        check_label(label, labels, f"min_{metric}")
+        require_label(label, labels, f"min_{metric}")
         targets.append(Target(metric, label, labels.index(label), minimum, settings.confidence))
     return Goals(settings.optimize, tuple(targets))
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.errors import SettingsError, check_label
+from nbtext.errors import SettingsError, require_label
 from nbtext.records import frozen
 from nbtext.registry import offer
 from nbtext.settings import (
@@ -379,5 +379,5 @@ class ModelSettings(LinearSettings):
             return [sum(n_documents) / (len(labels) * max(1, n)) for n in n_documents]
         weights = dict(self.class_weight)
         for label in sorted(weights.keys() - set(labels)):
-            check_label(label, labels, "class_weight")
+            require_label(label, labels, "class_weight")
         return [weights.get(label, 1.0) for label in labels]

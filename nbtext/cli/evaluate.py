@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options
-from nbtext.documents.settings import VALUES, InputSettings, Split
+from nbtext.documents.settings import VALUES, InputSettings
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import (
     check_thresholds,
@@ -210,8 +210,8 @@ def evaluate(given: Evaluate) -> None:
         if given.folds.split_field not in (None, given.by):
             because = f"{given.folds.split_option} names another field of groups"
             raise refuse("by", because)
-        split = input_settings.split or Split(given.by)
-        input_settings = replace(input_settings, split=split._replace(option="--by"))
+        if input_settings.split is None:
+            input_settings = input_settings.group_by(given.by, "--by")
         by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
         input_settings = _read_fields(input_settings, given)

@@ -15,7 +15,7 @@ from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.settings import COLUMNS, InputSettings
-from nbtext.errors import InputError, SettingsError, check_label, number_of
+from nbtext.errors import InputError, SettingsError, number_of, require_label
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.parallel import use_twice
@@ -307,7 +307,7 @@ class Filter:
     """
 
     def __init__(self, condition: Condition, labels: Sequence[str]) -> None:
-        check_label(condition.label, labels, "keep")
+        require_label(condition.label, labels, "keep")
         self._condition = condition
         self._n_documents = self._n_kept = 0
 
@@ -362,7 +362,7 @@ class Answer:
 
         label = given.exit_status
         assert label is not None  # else there is no answer
-        check_label(label, labels, "exit_status")
+        require_label(label, labels, "exit_status")
         self._label = label
         is_guessed = given.input.input_format is None and any(map(is_pipe, given.sources))
         self._most = len(given.sources) if is_guessed else math.inf

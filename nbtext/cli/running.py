@@ -385,10 +385,8 @@ def open_documents(
                 error.name_option()
             if isinstance(error, InputError):
                 counted.check()
-            # no documents
-            is_located = error.where or error.hint
-            if isinstance(error, InputError) and not counted.n_documents and not is_located:
-                error.hint = ", ".join(list_skipped())
+                if not (counted.n_documents or error.where or error.hint):
+                    error.hint = ", ".join(list_skipped())
             raise
     say(*list_skipped(), quiet=quiet)
     if counted.first is not None:

@@ -213,8 +213,9 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     folds = assign_folds(corpus.sample, settings)
 
     def predict() -> Iterator[PredictedBatch]:
-        held_out = [np.flatnonzero(each) for _, each in split_folds(folds, is_forward=is_forward)]
-        order = np.concatenate(held_out)
+        order = np.argsort(folds, kind="stable")
+        if is_forward:  # the first fold is not predicted
+            order = order[np.count_nonzero(folds == folds.min()) :]
         n_predicted = 0
         for part in cross_validate(
             corpus,

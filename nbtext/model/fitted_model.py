@@ -17,7 +17,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, check_label, number_of
+from nbtext.errors import ModelError, SettingsError, number_of, require_label
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -290,7 +290,7 @@ class FittedModel:
         SettingsError
             The model has no such label; the message suggests a similar one.
         """
-        check_label(label, self.labels)
+        require_label(label, self.labels)
         return self.labels.index(label)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from nbtext.documents.settings import read_text
-from nbtext.errors import InputError, SettingsError, check_label, list_some
+from nbtext.errors import InputError, SettingsError, list_some, require_label
 from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
 
@@ -250,7 +250,7 @@ class DecisionSettings(Settings):
         if self.cost is not None:
             self.cost.check(labels)
         for label in self.label_thresholds:
-            check_label(label, labels, "threshold")
+            require_label(label, labels, "threshold")
 
 
 class Criterion(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbtext.documents.formats import WRITABLE_NAMES
-from nbtext.errors import SettingsError, check_label
+from nbtext.errors import SettingsError, require_label
 from nbtext.records import frozen
 from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, Settings, parse_names, setting
@@ -122,7 +122,7 @@ class ColumnSettings(Settings):
         for text in self.score:
             fitting = [label for label in labels if f"{text}=".startswith(f"{label}=")]
             if not fitting:
-                check_label(text.partition("=")[0], labels, "score")
+                require_label(text.partition("=")[0], labels, "score")
             label = max(fitting, key=len)
             name = text.removeprefix(label).removeprefix("=") or label
             if name in found:

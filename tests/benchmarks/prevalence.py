@@ -1,12 +1,18 @@
 """Measure the estimated shares of labels: error, and coverage of the intervals.
 
     python tests/benchmarks/prevalence.py [CORPUS...]
+    python tests/benchmarks/prevalence.py --groups
     python tests/benchmarks/prevalence.py --several
 
 The artificial prevalence protocol of QuaPy: shares are drawn uniformly (Dirichlet), and 500 test
 documents are drawn with exactly these shares, 200 times. Each corpus is shuffled and halved, as
 often as SPLITS says: a model is trained on one half, and the samples are drawn from the other. The
 figures are means over all samples of all splits.
+
+With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by
+the domain of the sender, of whom the training documents have none; and 20 groups of 400 documents,
+to half of which each of five words of the training documents is added; and documents of another
+source.
 
 With --several, each of several labels has a share, on Reuters-90: all documents are shuffled and
 halved, five times, and 80 samples of 500 documents are drawn from the second halves. `unchanged`
@@ -23,7 +29,9 @@ than documents do.
 import json
 import os
 import random
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -95,6 +103,59 @@ def measure(documents: Labeled, seed: int) -> list[tuple[float, ...]]:
     return found
 
 
+def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list[Labeled]]:
+    """The messages of senders in small domains, and those of each domain with a minimum of
+    messages.
+    """
+    documents = joined(newsgroups)
+    domains = dict[str, list[int]]()
+    for row, (text, label) in enumerate(zip(documents.texts, documents.labels, strict=True)):
+        sender = re.search(r"^From:.*@([\w.-]+)", text, re.MULTILINE)
+        if label in chosen or not chosen:
+            domains.setdefault(
+                ".".join(sender[1].lower().split(".")[-2:]) if sender else "", []
+            ).append(row)
+    bodies = Labeled([text.partition("\n\n")[2] for text in documents.texts], documents.labels)
+    large = [rows for name, rows in sorted(domains.items()) if name and len(rows) >= minimum]
+    rest = [row for rows in domains.values() if rows not in large for row in rows]
+    return bodies.taken(rest), [bodies.taken(rows) for rows in large]
+
+
+def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
+    """Half of the documents, and groups of the others with other shares, to which words are
+    added.
+    """
+    rows = list(range(len(documents.texts)))
+    chance = random.Random(0)
+    draw = np.random.default_rng(0)
+    chance.shuffle(rows)
+    training = documents.taken(rows[: len(rows) // 2])
+    test = documents.taken(rows[len(rows) // 2 :])
+    counted = Counter(
+        word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower()))
+    )
+    words = [word for word, n in sorted(counted.items()) if n >= 0.005 * len(training.texts)]
+    pools = [
+        [row for row, each in enumerate(test.labels) if each == label]
+        for label in sorted(set(test.labels))
+    ]
+    groups = []
+    for _ in range(20):
+        own = chance.sample(words, 5)
+        counts = draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
+        drawn = [
+            row
+            for pool, n in zip(pools, counts, strict=True)
+            for row in draw.choice(pool, n).tolist()
+        ]
+        texts = [
+            " ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)])
+            for row in drawn
+        ]
+        groups.append(Labeled(texts, [test.labels[row] for row in drawn]))
+    return training, groups
+
+
 SPLITS_OF_SEVERAL = 5
 SAMPLES_OF_SEVERAL = 80
 MIN_POOL = 100  # a smaller pool has only small samples
@@ -164,11 +225,52 @@ def print_several() -> None:
     sys.stdout.write(markdown(("shares", "error", "naive", "coverage"), rows) + "\n")
 
 
+RELIGION = ("alt.atheism", "soc.religion.christian", "talk.religion.misc")
+GROUPED: dict[str, Callable[[], tuple[Labeled, list[Labeled]]]] = {
+    "20 Newsgroups, domains": lambda: by_domain(100),
+    "religion in 20 Newsgroups, domains": lambda: by_domain(20, RELIGION),
+    "sms-spam, words added": lambda: with_words(messages()),
+    "RT-s, words added": lambda: with_words(short_reviews()),
+    "spamassassin, words added": lambda: with_words(mails()),
+    "RT-s, then RT-2k and IMDB": lambda: (short_reviews(), [long_reviews(), imdb("test")]),
+    "IMDB, then RT-s and RT-2k": lambda: (imdb("train"), [short_reviews(), long_reviews()]),
+}
+
+
+def print_groups() -> None:
+    """Print a row for each set of groups: errors, and how many intervals cover the share and how
+    wide they are.
+    """
+    rows = []
+    for name, read in GROUPED.items():
+        training, groups = read()
+        classifier = TextClassifier().fit(training.texts, training.labels)
+        found = []
+        labels = classifier.fitted_.labels
+        for each in groups:
+            shares = np.array([each.labels.count(label) for label in labels]) / len(each.labels)
+            prevalence = classifier.prevalence(each.texts)
+            estimate = prevalence.estimate
+            covers = (estimate.low <= shares) & (shares <= estimate.high)
+            errors = (
+                np.abs(value - shares).mean()
+                for value in (estimate.shares, prevalence.naive_shares)
+            )
+            found.append((*errors, covers.mean(), (estimate.high - estimate.low).mean()))
+        rows.append(
+            [name, str(len(groups)), *(f"{figure:.4f}" for figure in np.mean(found, axis=0))]
+        )
+    sys.stdout.write(
+        markdown(["corpus", "groups", "error", "naive", "coverage", "width"], rows) + "\n"
+    )
+
+
 def main(*names: str) -> None:
     """Print a row for each corpus."""
-    if "--several" in names:
-        print_several()
-        return
+    for option, print_table in (("--groups", print_groups), ("--several", print_several)):
+        if option in names:
+            print_table()
+            return
     headers = ["corpus", "error", "at most", "naive", "coverage"]
     rows = []
     for name in names or CORPORA:

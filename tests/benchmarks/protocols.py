@@ -61,6 +61,13 @@ def newsgroups(half: str) -> Labeled:
     return read_folder(corpus("20news") / half, "latin-1")
 
 
+def lecture(half: str) -> Labeled:
+    """Four groups of 20 Newsgroups, which the lecture tells apart."""
+    groups = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
+    documents = newsgroups(half)
+    return documents.taken([row for row, label in enumerate(documents.labels) if label in groups])
+
+
 @cache
 def imdb(half: str) -> Labeled:
     return read_folder(corpus("imdb") / half, "utf-8")
@@ -108,6 +115,30 @@ def mails() -> Labeled:
     return read_folder(
         corpus("spamassassin"), "utf-8", lambda name: "spam" if name.startswith("spam") else "ham"
     )
+
+
+def other_languages() -> list[str]:
+    """The Universal Declaration of Human Rights in all languages but English and two that are near
+    to it.
+    """
+    paths = sorted(corpus("udhr2").glob("*.txt"))
+    return [
+        path.read_text(encoding="utf-8") for path in paths if path.stem not in ("eng", "pcm", "sco")
+    ]
+
+
+def shuffled(texts: list[str]) -> list[str]:
+    """The same characters, those of each text in another order."""
+    chance = random.Random(SEEDS[0])
+    return ["".join(chance.sample(text, len(text))) for text in texts]
+
+
+def two_groups(one: str, other: str) -> Labeled:
+    """Two groups of both halves of 20 Newsgroups, without the headers."""
+    both = joined(newsgroups)
+    rows = [row for row, label in enumerate(both.labels) if label in (one, other)]
+    chosen = both.taken(rows)
+    return Labeled([text.partition("\n\n")[2] for text in chosen.texts], chosen.labels)
 
 
 def joined(corpus_half: Callable[[str], Labeled]) -> Labeled:

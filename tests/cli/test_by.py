@@ -106,6 +106,27 @@ def test_a_model_that_tells_sources_apart(nbtext: Any, folder: Path) -> None:
     )
 
 
+def test_times(nbtext: Any, folder: Path) -> None:
+    """Documents are grouped by a time, or by a period of it, whether or not folds are, too."""
+    dated = [
+        f"word{n} {label}{label},{label},2024-0{1 + n % 3}-11" for n, label in enumerate("ab" * 30)
+    ]
+    (folder / "dated.csv").write_text("\n".join(["text,label,day", *dated]))
+    days = {f"2024-0{month}-11": 20 for month in (1, 2, 3)}
+    months = {day[:7]: n for day, n in days.items()}
+    for options, expected in (
+        ("--by day --folds 2", days),
+        ("--by day --order-field day", dict(list(days.items())[1:])),
+        ("--by day:month --folds 2", months),
+        ("--by day:month --group-field day:month", months),
+    ):
+        found = evaluate(nbtext, "dated.csv", *options.split())["groups"]["per_group"]
+        assert {each["group"]: each["documents"] for each in found} == expected, options
+    nbtext("train dated.csv -o dated").ok()
+    found = evaluate(nbtext, "dated.csv", "-m", "dated", "--by", "day:month")["groups"]
+    assert {each["group"] for each in found["per_group"]} == set(months)
+
+
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 2)), min_size=1, max_size=30
