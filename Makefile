@@ -1,4 +1,4 @@
-# nbtext: `make demo` trains and uses a small model, `make test` runs the tests, `make check` runs everything that CI runs.
+# nbtext: `make demo` trains and uses a small model, `make test` runs the tests, `make check` runs what CI runs.
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -22,9 +22,9 @@ demo: $(VENV)/.nbtext
 	echo "The bins in our street were not emptied again this week." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
 
 # They use the compiled kernel if it is installed; CI requires it.
-# Without long tests, and with a sample of those with many cases (tests/conftest.py); `make check` runs all of them.
+# Without long tests, and with a sample of those with many cases (tests/conftest.py); `make test-all` runs all of them.
 test: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) $(SLOWEST) --sample --ignore=$(ALONE)
+	$(PYTEST) $(PARALLEL) $(SLOWEST) --sample $(PAGES) --ignore=$(ALONE)
 	$(PYTEST) --sample $(ALONE)
 
 test-all: $(VENV)/.check
@@ -36,7 +36,10 @@ quick: $(VENV)/.dev
 	$(PYTEST) $(FEW) --sample -m "not exhaustive" tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
 		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py tests/bayes/test_prevalence.py)
 
-check: format lint types test-all plain docs release lowest
+# With the tests of HTML pages in a browser. All tools come first, so that none is installed while tests run.
+check: PAGES = --pages
+check: $(VENV)/.check
+	$(MAKE) format lint types test plain docs release lowest PAGES=$(PAGES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)

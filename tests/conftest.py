@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run a sample of the exhaustive tests, the same each time",
     )
+    parser.addoption(
+        "--pages", action="store_true", help="with --sample, run all tests in a browser, too"
+    )
 
 
 def pytest_configure() -> None:
@@ -91,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[COLLECTED] = tuple(items)
     if not config.getoption("--sample"):
         return
-    kept, left_out = split_sample(items)
+    kept, left_out = split_sample(items, has_pages=config.getoption("--pages"))
     items[:] = kept
     config.hook.pytest_deselected(items=left_out)
     from hypothesis import settings
@@ -108,13 +111,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
 
 
-def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+def split_sample(
+    items: Iterable[pytest.Item], *, has_pages: bool = False
+) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """Return the tests of the sample, and those that it leaves out.
 
     Of a test that is `exhaustive(every=n)` it has every n-th case, the first included, and of one
     that is just `exhaustive` none. Without the kernel, `exhaustive(plain=n)` replaces that number,
     where plain Python takes much longer. Each test in a browser uses seconds of the processor, so
-    it is exhaustive, too.
+    it is left out, too, unless `has_pages`.
     """
     from nbtext.kernel import HAS_KERNEL
 
@@ -123,7 +128,8 @@ def split_sample(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[
     left_out = []
     for item in items:
         marker = item.get_closest_marker("exhaustive")
-        if marker is None and "chromium" not in getattr(item, "fixturenames", ()):
+        is_of_page = "chromium" in getattr(item, "fixturenames", ())
+        if has_pages if is_of_page else marker is None:
             kept.append(item)
             continue
         name = item.nodeid.partition("[")[0]

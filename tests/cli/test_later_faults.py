@@ -13,7 +13,6 @@ import pytest
 COMMANDS = (
     "predict {} -m m --to jsonl",
     "predict {} -m m --add-columns",
-    "explain {} -m m --to jsonl",
     "evaluate {} -m m",
     "prevalence {} -m m",
     "train {} -o x",
