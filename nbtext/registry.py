@@ -75,13 +75,18 @@ class Application(NamedTuple):
 
         raises  NbtextError: that is not possible
         """
-        module, _, name = place.partition(":")
         try:
-            return getattr(import_module(f"{self.package}.{module}"), name)
+            return import_place(f"{self.package}.{place}")
         except NbtextError:
             raise
         except (Exception, SystemExit) as error:  # of code that is not ours
             raise _explain(f"{self.package}.{place}", error) from error
+
+
+def import_place(place: str) -> Any:
+    """Import what a place of nbtext names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _explain(place: str, error: BaseException) -> NbtextError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from nbtext.registry import import_place
 
 if TYPE_CHECKING:
     from nbtext.bayes.event_model import EventModel
@@ -19,8 +20,7 @@ class Registry(UserDict[str, Any]):
     """
 
     def __getitem__(self, name: str) -> Any:
-        module, _, record = self.data[name].partition(":")
-        return getattr(import_module(module), record)
+        return import_place(self.data[name])
 
 
 EVENT_MODELS: Mapping[str, EventModel] = Registry(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 import warnings
@@ -22,7 +21,7 @@ from nbtext.errors import (
     reason_of,
 )
 from nbtext.interrupts import INTERRUPTED
-from nbtext.registry import find_command, group_commands, offer
+from nbtext.registry import find_command, group_commands, import_place, offer
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
@@ -100,8 +99,8 @@ class LazyGroup(click.Group):
             if found is not None and not isinstance(found, click.Command):
                 raise NbtextError(f"{cmd_name} is not a command of nbtext: {found!r}")
             return found
-        module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
-        return cast(click.Command, getattr(module, cmd_name))
+        place = f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}:{cmd_name}"
+        return cast(click.Command, import_place(place))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:

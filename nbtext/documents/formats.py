@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import SUFFIXES, suffix_compression
@@ -29,6 +28,7 @@ from nbtext.documents.recognition import (
 )
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import frozen
+from nbtext.registry import import_place
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address
 # alone. The possessive quantifiers keep the time linear.
@@ -143,9 +143,8 @@ class Format:
 
     def load(self, role: str) -> Any:
         """Import and return a function of the format: that of its role, `reader` or `writer`."""
-        module, _, function = getattr(self, role).partition(":")
-        path = module if "." in module else f"nbtext.documents.{module}"
-        return getattr(import_module(path), function)
+        place: str = getattr(self, role)
+        return import_place(place if "." in place else f"nbtext.documents.{place}")
 
     def writes(self, change: str) -> bool:
         """Return whether rows of the format can be written with this change."""

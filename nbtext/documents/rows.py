@@ -9,6 +9,7 @@ or where they are needed.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
@@ -357,10 +358,16 @@ class TableRows(TextRows):
         """Return whether a cell of a row could be read in another way if `added` follows."""
         if self.is_escaped:
             return (len(text) - len(text.rstrip("\\"))) % 2 == 1
-        pattern = ' +"' if self.format == "csv" else ' *"'
-        if self.is_plain:
+        if self.is_plain or '"' not in "".join(added):
             return False
-        return '"' in "".join(added) and any(re.match(pattern, cell) for cell in cells)
+        pattern = ' *"'
+        if self.format == "csv":
+            pattern = ' +"'
+            try:  # a row with text after a quote that is closed was read in another way
+                any(csv.reader([text], delimiter=self.separator, strict=True))
+            except csv.Error:
+                return True
+        return any(re.match(pattern, cell) for cell in cells)
 
     def join(self, cells: Sequence[str]) -> str:
         """Return the text of a row as csv.writer writes it, which takes 20 times as long: it looks

@@ -205,9 +205,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     is_training = counts.statistics.n_documents == statistics.n_documents and not is_new.any()
     hashes = counts.content_hashes[:N_TRAINED] if is_training else model.fitted.trained
     fitted = replace(fitted, trained=hashes)
-    return make_trained_model(
-        _keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts
-    )
+    return _succeed(_keep_choice(fitted, model.fitted), model.fitted, model.counts)
 
 
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
@@ -250,7 +248,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         raise ModelError(what, hint="train it on the texts")
     if len(counts.sample):
         fitted = fit_model(counts, features, settings, jobs=jobs)
-        return make_trained_model(_keep_input(fitted, earlier), counts)
+        return _succeed(fitted, earlier, counts)
     if not earlier.task.is_exclusive:
         check_several_labels(features, settings)
     if retains_choice and settings == earlier.model_settings and not is_semi_supervised:
@@ -275,7 +273,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     fitted = _keep_choice(fitted, earlier) if retains_choice else fitted
     parts = tuple(parts_fitted_to_documents(fitted))
     fitted = replace(fitted, approximate=parts, trained=earlier.trained)
-    return make_trained_model(_keep_input(fitted, earlier), counts)
+    return _succeed(fitted, earlier, counts)
 
 
 def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
@@ -441,33 +439,31 @@ def _fit_again(
         fitted = _keep_choice(fitted, earlier.fitted)
     else:
         fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
-    return make_trained_model(
-        _keep_input(replace(fitted, approximate=tuple(approximate)), model.fitted), counts
-    )
+    return _succeed(replace(fitted, approximate=tuple(approximate)), model.fitted, counts)
 
 
-def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
-    """Return the model with the label type, the input and the columns of the labels of an earlier
-    one.
+def _succeed(fitted: FittedModel, earlier: FittedModel, counts: CorpusCounts) -> TrainedModel:
+    """Return the model of these counts with the label type, the input and the columns of the labels
+    of an earlier one.
 
     Columns are added for new labels.
 
     raises  ModelError: a new label is not of the earlier type
     """
-    if wrong := [
-        label for label in fitted.labels if not are_labels_of(earlier.label_type, [label])
-    ]:
-        what = (
-            f"the label {wrong[0]!r} is not {earlier.label_type}, and the labels of the model are"
-        )
-        raise ModelError(what, hint="correct it, or train a new model with texts as labels")
+    for label in fitted.labels:
+        if not are_labels_of(earlier.label_type, [label]):
+            what = (
+                f"the label {label!r} is not {earlier.label_type}, and the labels of the model are"
+            )
+            raise ModelError(what, hint="correct it, or train a new model with texts as labels")
     n_columns = earlier.label_columns
     if n_columns is not None and not are_columns(fitted.labels, n_columns):
         is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)
         n_columns = max(map(int, fitted.labels)) + 1 if is_wider else None
-    return replace(
+    fitted = replace(
         fitted, label_type=earlier.label_type, input=earlier.input, label_columns=n_columns
     )
+    return make_trained_model(fitted, counts)
 
 
 def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
@@ -490,8 +486,10 @@ def align_sample(
     """
     places = {label: k for k, label in enumerate(labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        names = list_some((repr(label[:MAX_CHARACTERS]) for label in unknown), MAX_SHOWN)
-        known = list_some((repr(label[:MAX_CHARACTERS]) for label in labels), MAX_SHOWN)
+        names, known = (
+            list_some((repr(label[:MAX_CHARACTERS]) for label in group), MAX_SHOWN)
+            for group in (unknown, labels)
+        )
         raise ModelError(f"the model has no label {names}; it has {known}", hint=hint)
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     sample = counts.sample_over(vocabulary)

@@ -93,7 +93,7 @@ layouts = st.builds(
 
 
 @given(rows=tables, layout=layouts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: Layout) -> None:
     """The file is what the csv module writes in the same style: the cells of the source and two
@@ -156,7 +156,7 @@ objects = st.builds(
     is_ascii=st.booleans(),
     is_array=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_json_round_trip(
     tmp_path_factory: Any,
     records: list[dict[str, Any]],
@@ -289,10 +289,11 @@ def test_a_batch_without_some_documents_has_no_rows_of_the_file(tmp_path: Path) 
     label=st.sampled_from(["spam", 'a"b', '"', "a,b\t;", "x\n"]),
     slices=st.sampled_from([0, 1]),
 )
+@example([('"";', "\n")], False, "csv", None, True, "utf-8", "x\n", 0)  # text follows a quote
 @example(  # a quote that is not closed, and a later row that is written anew
     [('"', "\n"), ("\\,\\", "\n")], True, "csv", "backslash", False, "utf-8", "spam", 0
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
 def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a file may be like
     tmp_path_factory: Any,
@@ -358,8 +359,7 @@ def test_a_row_is_written_as_it_was_read(  # noqa: PLR0913, PLR0917 - what a fil
     ):
         # surplus cells are left out, and a row that the added cells could change is written anew
         return
-    has_open_quotes = any(cell.lstrip(" ")[:1] == '"' for row in before for cell in row)
-    if has_open_quotes and (escape or not is_plain):
+    if '"' in text and (escape or not is_plain):  # quotes that the added ones could change
         return
     rest = found.decode(codec, "surrogateescape")
     are_all_quoted = '"0.50"' in rest  # as those of the first row
