@@ -114,9 +114,7 @@ def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], 
     assert 100 < n_loaded < 3900
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=500)
 @given(
     data=st.binary(max_size=60)
     | st.lists(st.sampled_from(PIECES) | st.integers(0, 255), max_size=60).map(bytes)

@@ -119,7 +119,7 @@ def sparse_scorers(draw: st.DrawFn) -> LinearScorer:
 
 
 @given(scorer=sparse_scorers(), block=st.integers(1, 4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     """Scores, dense weights, and what inspection and explanations read are the same, to the last
     bit.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stored import assemble, take_apart
 
@@ -126,7 +126,6 @@ def test_all_features_in_8_bits_predict_the_same(trained: TrainedModel) -> None:
     ),
     seed=st.integers(0, 99),
 )
-@settings(deadline=None)
 def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
     """Each weight is a whole multiple of the scale of its class, and differs from the original by
     half of it.

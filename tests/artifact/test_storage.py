@@ -50,7 +50,7 @@ plain_values = st.recursive(
 )
 records = st.dictionaries(any_key, plain_values)
 in_one_folder = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40
 )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -67,7 +67,6 @@ def dense(counts: DocumentCounts) -> NDArray[np.int32]:
     return rows
 
 
-@settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_scores_are_those_of_the_formulas(
     matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
@@ -109,7 +108,6 @@ def test_scores_are_those_of_the_formulas(
 
 @pytest.mark.parametrize("is_alone", [False, True])
 @pytest.mark.parametrize("is_open", [True, False])
-@settings(deadline=None)
 @given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
 def test_leave_one_out_scores_are_those_of_refitted_models(
     is_open: bool,

@@ -18,7 +18,7 @@ def assert_equal(a: ClassStatistics, b: ClassStatistics) -> None:
         assert getattr(a, name).dtype == getattr(b, name).dtype
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpus=labeled_matrices(), data=st.data())
 def test_sums_and_differences(corpus: Any, data: st.DataObject) -> None:
     """a + b is the statistics of both corpora, and a + b - b is a, to the last bit."""
@@ -34,7 +34,7 @@ def test_sums_and_differences(corpus: Any, data: st.DataObject) -> None:
     assert_equal(both - b, a)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpus=labeled_matrices(), data=st.data())
 def test_restriction(corpus: Any, data: st.DataObject) -> None:
     """ClassStatistics cut to some columns are those of the matrix cut to them; so is a sample."""

@@ -69,7 +69,7 @@ def test_offsets_of_few_documents(metric: str) -> None:
     assert np.sum(lost) / 30 < 0.02
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), metric=st.sampled_from(["macro_f1", "accuracy"]))
 def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
     """No other offset of one class, tried between any two documents, has a higher metric."""

@@ -69,7 +69,7 @@ def corpora_with_duplicates(draw: st.DrawFn) -> Any:
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     corpus=corpora_with_duplicates(),
     smoothing=st.sampled_from([0.0, 0.01, 1.0]),
@@ -120,7 +120,7 @@ def others_than(counts: NDArray[np.int64], i: int, is_alone: bool) -> NDArray[np
 @pytest.mark.parametrize(
     "name", sorted(MODELS.keys() - {"gaussian"})
 )  # in which such a feature is the same in all classes
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     corpus=corpora_with_duplicates(),
     smoothing=st.sampled_from([0.01, 1.0]),
@@ -210,7 +210,7 @@ def test_a_doubled_corpus_is_no_better() -> None:
 
 
 @pytest.mark.parametrize("name", ["multinomial", "dirichlet", "complement"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(corpus=corpora_with_duplicates(), jobs=st.sampled_from([1, 3]))
 def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None:
     """Scores of the first documents, of more, and with other smoothings are those of all documents

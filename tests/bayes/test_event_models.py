@@ -27,7 +27,7 @@ SMOOTHINGS = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 10.0])
 
 
 @pytest.mark.parametrize("name", PEERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpus=labeled_matrices(fewest_classes=2), smoothing=SMOOTHINGS, is_uniform=st.booleans())
 def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_uniform: bool) -> None:
     """Each event model's log-probabilities are scikit-learn's to 1e-9, with either prior."""
@@ -60,7 +60,7 @@ def dense(sample: DocumentCounts, n_columns: int) -> Any:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(corpus=labeled_matrices(), smoothing=st.sampled_from([0.0, 1e-12, 1.0, 1e6]))
 def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) -> None:
     """Sparse scoring is X @ weights.T + bias, and finite for any smoothing."""

@@ -46,7 +46,7 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     corpus=labeled_matrices(fewest_classes=2, maximum=9),
     smoothing=st.sampled_from([1e-9, 1e-3, 1.0]),

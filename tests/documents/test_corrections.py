@@ -177,9 +177,7 @@ def files(draw: st.DrawFn) -> Any:
     return name, content, [label for _, label in rows], labels
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=files())
 def test_the_corrected_file_has_the_new_labels(tmp_path: Path, read: Any, file: Any) -> None:
     """It has the same documents with the new labels; a file that was written so before stays as it

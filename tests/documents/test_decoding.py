@@ -111,7 +111,7 @@ def test_invalid_bytes_are_counted_in_every_format(
     assert (batch.repaired_documents, batch.repaired_bytes, batch.problems) == (1, 1, {})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary())
 def test_replacing_is_what_python_replaces(data: bytes) -> None:
     """Any bytes are decoded as Python decodes them."""
@@ -130,7 +130,7 @@ def converted(data: bytes, codec: str, size: int) -> bytes:
     return b"".join(to_utf8(blocks, Encoding(codec)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text("ab\u0a00\u000a00\u0a0a\U0001f60a", max_size=5)),
     st.sampled_from(ENCODINGS[:4]),
@@ -148,7 +148,7 @@ def test_lines_are_those_of_the_text(
     assert decode_lines(data, Encoding(codec)).texts == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.binary(),
     st.sampled_from(["utf-16-le", "utf-16-be", "cp1252", "cp1253", "ascii", "latin-1"]),

@@ -153,7 +153,7 @@ def test_many_short_streams_take_linear_time(read: Any, tmp_path: Path, suffix: 
     assert len(read(tmp_path / f"x.txt{suffix}", input_format="lines")) == n_members
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 4000))
 def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int) -> None:
     """However the compressed bytes arrive, the result is the same."""

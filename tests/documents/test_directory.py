@@ -62,7 +62,7 @@ names = st.text(
 ).filter(lambda name: name[0] not in ".~#" and name[-1] != "~")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sets(st.lists(names, min_size=1, max_size=3).map(tuple), max_size=8))
 def test_the_order_is_that_of_the_names(
     tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]

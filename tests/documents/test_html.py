@@ -42,7 +42,7 @@ def test_what_a_reader_sees(html: str, words: list[str]) -> None:
     assert text_of_html(html).split() == words
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text("<>/!-='\"&#; abscriptyle"))
 def test_any_text_is_html(html: str) -> None:
     """No text raises an error."""

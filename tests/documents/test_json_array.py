@@ -21,7 +21,7 @@ records = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     records, st.sampled_from([None, 2]), st.integers(1, 30), st.sampled_from(["utf-8", "utf-16-le"])
 )

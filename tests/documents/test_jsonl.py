@@ -139,7 +139,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -171,7 +171,7 @@ FLAT = (
 ).encode()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     place=st.integers(4, len(FLAT) - 1),
     inserted=st.binary(max_size=3)
@@ -231,7 +231,7 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     assert (len(scanner.Column()), list(scanner.Column())) == (0, [])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     texts=st.lists(
         st.text() | st.text('aB é\u03a3\u0130\u4e2d_.\n"\\', max_size=90), min_size=1, max_size=6
@@ -270,7 +270,7 @@ def test_texts_are_counted_where_they_are(
     assert found[0] == found[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.text(), st.text(min_size=1), st.text(min_size=1)), max_size=5),
     st.booleans(),

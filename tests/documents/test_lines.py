@@ -41,7 +41,7 @@ form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     form_and_content,
     st.sampled_from(["utf-8", "utf-16-le", "latin-1"]),
@@ -74,7 +74,7 @@ def test_blocks_of_any_size_give_the_same_documents(
     assert documents(size) == documents(10_000)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     form_and_content,
     st.sampled_from(["utf-8", "utf-8-sig", "gb18030"]),

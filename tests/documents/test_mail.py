@@ -402,7 +402,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=4)).map(b"".join))
 def test_no_mail_is_an_error(raw: bytes) -> None:
     """Any bytes can be read as a mail."""

@@ -41,7 +41,7 @@ def read_from(source: Source, shards: list[Shard], rows: Any) -> tuple[list[Any]
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     text=st.tuples(LINES.map("\n".join), st.sampled_from(["", "\n"])).map("".join),
     form=st.sampled_from(["jsonl", "lines", "fasttext"]),

@@ -21,7 +21,7 @@ NUMBERED = {"text_field": ("2",), "label_field": "1"}
 cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(cells, cells), max_size=6),
     st.sampled_from(["csv", "tsv"]),
@@ -52,7 +52,7 @@ def test_what_csv_writes_is_read_back(
 
 
 @pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(cells, cells), max_size=6),
     st.integers(1, 20),
@@ -78,7 +78,7 @@ def test_blocks_of_any_size_give_the_same_rows(
     assert outcome(size) == outcome(10_000)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(content: str) -> None:

@@ -51,7 +51,7 @@ def cases(draw: st.DrawFn) -> tuple[list[str], np.ndarray]:
     return true, raw / raw.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=cases(), cut=st.integers(0, 20))
 def test_equals_scikit_learn(case: Any, cut: int) -> None:
     """Accuracy, precision, recall, F1, log-loss, Brier score and confusions are scikit-learn's,

@@ -161,7 +161,7 @@ def test_classwise_calibration_error() -> None:
     assert evaluation.metrics["classwise_calibration_error"] == pytest.approx(np.mean(gaps))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 41), st.integers(0, 99))
 def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
     """The sizes of the batches do not matter."""

@@ -78,7 +78,7 @@ def test_given_settings_are_kept() -> None:
     assert {each.features.token_pattern for each in stemmed} == {None}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     texts=st.lists(st.text("ab é!?漢_ .", max_size=12), min_size=1, max_size=8),
     fields=st.sampled_from([(), ("body",), ("b", "ab", "a b")]),

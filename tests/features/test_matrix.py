@@ -76,7 +76,7 @@ def test_a_matrix_is_read_back(tmp_path: Path) -> None:
     assert same(load_matrix(str(tmp_path / "x.npz")), example())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_matrix_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

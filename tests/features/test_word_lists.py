@@ -52,7 +52,7 @@ def unmatched(entries: tuple[str, ...], **features: Any) -> list[str]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(FEATURES),
     st.lists(st.sampled_from([*WORDS, "(", "ed", "c", "İ"]), max_size=4),

@@ -135,7 +135,7 @@ def test_threads_change_nothing(model: str) -> None:
 
 
 @MODELS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=training_sets())
 def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -> None:
     """Continuing from the solution for another C gives what starting from zero gives."""
@@ -152,7 +152,7 @@ def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -
 
 @pytest.mark.exhaustive(every=3)
 @MODELS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=training_sets(), seed=st.integers(0, 1000))
 def test_folds_are_scored_by_models_that_never_saw_them(
     data: TrainingData, model: str, seed: int

@@ -31,9 +31,7 @@ from nbtext.linear.data import ROW, SolverSettings, TrainingData
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 STRENGTHS = st.sampled_from([0.01, 1.0, 30.0, 1000.0])
 LOSSES = pytest.mark.parametrize("is_logistic", [False, True])
-settings.register_profile(
-    "both", suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+settings.register_profile("both", suppress_health_check=[HealthCheck.function_scoped_fixture])
 BOTH = settings(settings.get_profile("both"), max_examples=20)
 
 

@@ -146,7 +146,7 @@ def rows_of(matrix: Any) -> tuple[Any, Any, Any]:
 
 
 @BY_RECORD
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000), n_folds=st.integers(2, 4))
 def test_folds_of_several_labels_are_scored_by_models_that_never_saw_them(
     record: Any, seed: int, n_folds: int

@@ -53,7 +53,7 @@ def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
             )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     first=DOCUMENTS,
     second=DOCUMENTS,
@@ -74,7 +74,7 @@ def test_a_sum_is_the_whole(
     assert_equal(b + a, whole)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     documents=st.lists(
         st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"]), st.integers(0, 2)),
@@ -106,7 +106,7 @@ def test_a_shared_bound_keeps_little() -> None:
     assert sum(len(builder.finish().sample) for builder in builders) <= 40
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(documents=DOCUMENTS, seed=st.randoms(use_true_random=False), size=st.sampled_from([None, 2]))
 def test_order_is_irrelevant(
     documents: list[tuple[str, str]], seed: object, size: int | None
@@ -135,7 +135,7 @@ def test_a_sample_of_equal_documents_stays_small() -> None:
     assert corpus.statistics.class_documents.tolist() == [500, 500]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(documents=DOCUMENTS, data=st.data())
 def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.DataObject) -> None:
     """A counts without some documents counts as the counts of the others does."""
@@ -158,7 +158,7 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(documents=DOCUMENTS)
 def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) -> None:
     """The counts without them have the frequencies of all documents, and with them again they are

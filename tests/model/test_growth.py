@@ -84,7 +84,7 @@ def loaded(classifier: TextClassifier) -> TextClassifier:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     first=DOCUMENTS,
     second=DOCUMENTS,
@@ -105,7 +105,7 @@ def test_union(first: Documents, second: Documents, keep: int, options: dict[str
     assert saved(loaded(a).partial_fit(texts, labels)) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=DOCUMENTS, second=DOCUMENTS, options=st.sampled_from(OPTIONS))
 def test_difference(first: Documents, second: Documents, options: dict[str, Any]) -> None:
     """Forgetting gives the bytes of training on the rest: words and labels that nothing else has
@@ -118,7 +118,7 @@ def test_difference(first: Documents, second: Documents, options: dict[str, Any]
     assert saved(loaded(whole).forget(texts, labels)) == saved(rest)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, keep=st.integers(1, 8))
 def test_a_sample_that_lost_documents(
     first: Documents, second: Documents, third: Documents, keep: int
@@ -150,7 +150,7 @@ def corpus_of(documents: Documents, size: int | None) -> CorpusCounts:
     return builder.finish()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(first=DOCUMENTS, second=DOCUMENTS)
 def test_without_a_sample(first: Documents, second: Documents) -> None:
     """Without a sample the counts are exact all the same; smoothing and calibration are carried
@@ -288,7 +288,7 @@ def test_calibrate_on_what_was_learned() -> None:
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     documents=DOCUMENTS,
     before=st.sampled_from(["multinomial", "bernoulli", "complement"]),

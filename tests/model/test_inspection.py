@@ -242,7 +242,7 @@ def test_a_matrix(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], seed: int) -> None:
     """By log-odds, features that a class does not hold are ranked too: in a small class, some are

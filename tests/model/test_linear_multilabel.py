@@ -177,7 +177,7 @@ CORPORA = st.lists(
 
 
 @MODELS
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     corpus=CORPORA, optimize=st.sampled_from([None, "macro_f1"]), C=st.sampled_from([1.0, "auto"])
 )

@@ -154,7 +154,7 @@ def test_selected_columns() -> None:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     X=npst.arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.integers(0, 3)),
     data=st.data(),

@@ -120,7 +120,7 @@ def test_unreadable_documents_and_those_of_unknown_words_have_no_labels() -> Non
     assert np.isnan(found.probabilities[1]).all()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(DOCUMENTS, DOCUMENTS)
 def test_grown_models_are_trained_models(first: Documents, second: Documents) -> None:
     options: dict[str, Any] = {"keep_sample": 1000}

@@ -96,7 +96,7 @@ def test_titles_are_predicted_by_a_model_of_long_documents() -> None:
     np.testing.assert_allclose(found.probabilities[2], shares, atol=0.01)  # without evidence
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(DOCUMENTS, st.sampled_from([None, "macro_f1"]))
 def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: str | None) -> None:
     if not HAS_KERNEL:

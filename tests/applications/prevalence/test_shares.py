@@ -60,7 +60,7 @@ def sums_of(posteriors: NDArray[np.float64]) -> PosteriorSums:
     return sums
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=SEEDS, n=st.integers(1, 12), is_singular=st.booleans())
 def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_singular: bool) -> None:
     """On the simplex, no coordinate has a smaller gradient than those that are above 0 (Karush,
@@ -164,7 +164,7 @@ def test_a_class_with_few_documents_is_uncertain() -> None:
     assert drawn[:, 0].std() > 5 * drawn[:, 1].std()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
     """The resampled documents are the same however they are cut into batches."""

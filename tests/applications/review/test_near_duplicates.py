@@ -80,7 +80,7 @@ def test_pairs_and_groups() -> None:
     assert found.groups[4] != found.groups[0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.lists(st.sampled_from([f"w{n}" for n in range(30)]), min_size=1, max_size=25),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
@@ -12,7 +12,6 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
 
-@settings(deadline=None)
 @given(
     body=st.one_of(
         st.binary(max_size=40),

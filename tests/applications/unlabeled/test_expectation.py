@@ -108,7 +108,7 @@ class Dense:
 
 @pytest.mark.parametrize("model", DENSITIES)
 @pytest.mark.parametrize("prior", PRIORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     corpus=labeled_matrices(fewest_classes=2),
     smoothing=st.sampled_from([0.01, 0.3, 1.0]),

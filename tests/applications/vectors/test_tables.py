@@ -514,7 +514,7 @@ def test_plain_steps_of_tokenizers(tmp_path: Path) -> None:
     assert not table.rows[2].any()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_damaged_static_models(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
