@@ -85,10 +85,10 @@ def number_of(number: int | float, noun: str) -> str:
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
 
 
-def list_some(names: Iterable[str], most: int = 10) -> str:
+def list_some(names: Iterable[str], most: int = 10, separator: str = ", ") -> str:
     """Return the first names, with a mark at the end if there are more."""
     found = list(names)
-    return ", ".join([*found[:most], *(["…"] if len(found) > most else [])])
+    return separator.join([*found[:most], *(["…"] if len(found) > most else [])])
 
 
 def suggest(name: str, names: Sequence[str]) -> str:

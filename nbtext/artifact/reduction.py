@@ -113,7 +113,8 @@ def limit_size(
         kind = (
             "hashed features" if full.vocabulary is None else f"a {full.model_settings.model} model"
         )
-        hint = "use fewer --hash-bits" if full.vocabulary is None else "use another model"
+        other = "use another model, such as multinomial"
+        hint = "train without --hash-bits" if full.vocabulary is None else other
         raise ModelError(
             f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint
         )
@@ -280,7 +281,7 @@ def _find_number(
     high_size = 0  # not known
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
-        raise SettingsError(what, where="max_model_bytes", hint=f"allow {smallest:,} bytes or more")
+        raise SettingsError(what, where="max_model_bytes", hint=f"give {smallest} or more")
     wanted = (ENOUGH + 1) / 2 * max_bytes
     trial = max_bytes // FIRST_BYTES
     for _ in range(MAX_TRIALS):

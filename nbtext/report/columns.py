@@ -127,17 +127,15 @@ def _add_columns(
     prefix = settings.column_prefix
     is_several = FORMS[batch.task].is_list
     names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
+    known = [name for name, field in FIELDS.items() if field.is_several in (None, is_several)]
     for name in names:
-        if FIELDS[name].is_several not in (None, is_several):
-            known = [
-                each for each, field in FIELDS.items() if field.is_several in (None, is_several)
-            ]
+        if name not in known:
             what = f"the predictions of a {'multi' if is_several else 'single'}-label model have no {name!r}"
             raise SettingsError(what, where="columns", hint=f"choose from {', '.join(known)}")
     fields = {name: FIELDS[name] for name in names}
     if decisions.coverage is not None:
         fields["label_set" if is_several else "labels"] = LABEL_LIST
-    if decisions.top_k is not None:
+    if top_k is not None:
         fields["scores"] = SCORES
     if decisions.explain is not None:
         fields["explanation"] = EXPLANATION

@@ -11,7 +11,7 @@ from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, Thre
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import Row
 from nbtext.report.result import Result
-from nbtext.report.terminal import Screen, new_table
+from nbtext.report.terminal import Screen, new_table, show_number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = ("metric", "value", "label")
 # labels of a confusion matrix; with more, only the most frequent confusions
 MAX_COLUMNS = 12
-MAX_CONFUSIONS = 10
-MAX_PAIRS = 10  # of a wrong label and another label, in a table for people
+MAX_CONFUSIONS = 10  # of labels, also of a wrong one and another one of a document
 BAR = 12  # characters for a share of 1
 CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
 
@@ -82,7 +81,7 @@ def _group_tables(groups: Groups) -> Iterator[Table]:
         (
             printable(score.group),
             f"{score.documents:,}",
-            *(f"{score.metrics[name]:.4f}" if name in score.metrics else "–" for name in names),
+            *(show_number(score.metrics.get(name), ".4f") for name in names),
         )
         for score in groups.per_group
     )
@@ -91,10 +90,8 @@ def _group_tables(groups: Groups) -> Iterator[Table]:
         labels = (
             (
                 printable(each.label),
-                *(
-                    "–" if value is None else f"{value:.4f}"
-                    for value in (each.auroc, each.auroc_within_groups)
-                ),
+                show_number(each.auroc, ".4f"),
+                show_number(each.auroc_within_groups, ".4f"),
             )
             for each in groups.per_label
         )
@@ -105,8 +102,10 @@ def format_unknown(n_documents: int) -> str:
     """Say that so many documents have a true label that a model does not know, and what leaves them
     out.
     """
-    what = f"{n_documents:,} with a label that the model does not know"
-    return f"{what} (wrong in the accuracy, left out of metrics of probabilities)"
+    return (
+        f"{n_documents:,} with a label that the model does not know (wrong in the accuracy, left out of metrics of "
+        "probabilities)"
+    )
 
 
 def _counts(evaluation: Evaluation) -> dict[str, int | float]:
@@ -164,7 +163,7 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     if evaluation.label_pairs:
         pairs = (
             (printable(pair.label), pair.kind, printable(pair.other or "–"), f"{pair.documents:,}")
-            for pair in evaluation.label_pairs[:MAX_PAIRS]
+            for pair in evaluation.label_pairs[:MAX_CONFUSIONS]
         )
         titles = ("wrong label", "error", "another label of the document", "documents")
         yield new_table(*titles, rows=pairs, texts=(0, 1, 2))

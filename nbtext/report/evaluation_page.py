@@ -174,7 +174,7 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
             "trade_off",
             "Accuracy at each threshold",
             f"Without a threshold (right), {percent(parts[-1].accuracy)} of the predictions are correct. A higher "
-            "threshold (left) leaves fewer predictions, of which more are correct.",
+            "threshold (left) leaves fewer predictions, of which usually a larger share is correct.",
             ("threshold", "answered", "accuracy", "documents"),
             ("threshold", "share with a label", "accuracy", "documents"),
             [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],

@@ -13,7 +13,7 @@ from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation
 from nbtext.report.records import Row
 from nbtext.report.result import Result
-from nbtext.report.terminal import new_table, show_features
+from nbtext.report.terminal import name_features, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -257,15 +257,6 @@ def _visible(text: str) -> str:
     return "\n".join(map(printable, lines))
 
 
-def _name_features(parts: Sequence[Contribution]) -> list[str]:
-    """Return the features as they are shown, and mark those that no training document has."""
-    names = show_features([part.feature for part in parts])
-    return [
-        f"{name} (untrained)" if part.is_untrained else name
-        for part, name in zip(parts, names, strict=True)
-    ]
-
-
 def _table(explanation: Explanation, n_features: int) -> RenderableType:
     """Make a table of the largest contributions, with bars to the right for the label and to the
     left against it.
@@ -276,7 +267,7 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
-    for part, feature in zip(shown, _name_features(shown), strict=True):
+    for part, feature in zip(shown, name_features(shown), strict=True):
         bar = "━" * max(1, round(abs(part.log_odds) / strongest * BAR / 2))
         left = part.log_odds < 0
         drawing = Text(
@@ -340,18 +331,16 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the terms whose sum is the log-odds."""
-    shown = explanation.contributions[:maximum]
-    others = explanation.contributions[maximum:]
+    shown, others = _shown(explanation, maximum)
+    n_others = len(explanation.contributions) - len(shown)
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
-    for part, feature in zip(shown, _name_features(shown), strict=True):
+    for part, feature in zip(shown, name_features(shown), strict=True):
         yield _row(
             "", part.log_odds, feature=feature, count=part.count, share=part.log_odds / strongest
         )
     rest = list(_name_terms(explanation))
-    if others:
-        rest.insert(
-            0, (number_of(len(others), "other word"), sum(part.log_odds for part in others))
-        )
+    if n_others:
+        rest.insert(0, (number_of(n_others, "other word"), others))
     yield from (_row(name, value) for name, value in rest)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 

@@ -104,10 +104,11 @@ def format_first_look(
     """
     lines = []
     if look.empty:
-        total = number_of(look.documents, "document")
         hold = "holds" if look.empty == 1 else "hold"
         what = "token" if look.is_training else "known word"
-        lines.append(f"{look.empty:,} of {total} {hold} no {what}: {PRIOR_ONLY}")
+        lines.append(
+            f"{look.empty:,} of {number_of(look.documents, 'document')} {hold} no {what}: {PRIOR_ONLY}"
+        )
     single = sorted(label for label, n in look.labels.items() if n == 1)
     if single and len(look.labels) > 1 and look.is_training:
         names = list_some(map(printable, single))
@@ -120,26 +121,27 @@ def format_first_look(
         where = offer("review", "; nbtext review lists them, and near duplicates")
         lines.append(f"{repeated} repeat the words of another one{where}")
     if look.near >= REPEATED:
-        near = f"about {look.near:.0%} of the texts are nearly equal to another one"
-        so = "so an accuracy that is estimated on them is too high for new texts"
-        advice = "nbtext review lists them, and evaluate --group-field keeps documents of one origin together"
-        lines.append(f"{near}, {so}; {advice}")
+        lines.append(
+            f"about {look.near:.0%} of the texts are nearly equal to another one, so an accuracy that is estimated on "
+            "them is too high for new texts; nbtext review lists them, and evaluate --group-field keeps documents of "
+            "one origin together"
+        )
     if not look.is_exclusive or len(look.labels) < 2 or look.documents < COMPARED:
         return lines
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))
     share = look.labels[largest] / max(1, look.documents)
     always = f"always naming the largest label, {printable(largest)}"
     interval = None if accuracy is None else _find_interval(*accuracy, share)
-    if accuracy is not None and interval is not None and interval[0] <= share:
+    if accuracy is not None and interval is not None:
         low, high = interval
         found = f"the {name}, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
         chance = 1 / len(look.labels)  # the mean recall of one label always, or of any guess
         recall = _find_least_recall(recalls or {}, look.labels)
-        if recall > chance:
-            but = f"but the mean recall of the labels is above that of any guess, {chance:.4f}"
-            lines.append(f"{found} is not above {share:.4f}, that of {always}, {but}")
-        else:
-            lines.append(f"{found} is no better than {share:.4f}, that of {always}")
+        rank = "significantly above" if accuracy[0] > share else "above"
+        but = f", but the mean recall of the labels is above that of any guess, {chance:.4f}"
+        lines.append(
+            f"{found} is not {rank} {share:.4f}, that of {always}{but if recall > chance else ''}"
+        )
     elif share >= LARGEST:
         lines.append(f"{always}, has the accuracy {share:.4f}")
     return lines
@@ -154,9 +156,10 @@ def _find_least_recall(recalls: Mapping[str, float], labels: Mapping[str, int]) 
 
 
 def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:
-    """Return the 95 % interval of an accuracy; None if it is far above a share, or not known."""
+    """Return the 95 % interval of an accuracy; None if it is above a share, or not known."""
     if n_documents == 0 or accuracy - share > WIDEST / n_documents**0.5:
         return None
     from nbtext.bayes.diagnostics import Proportion
 
-    return Proportion(round(accuracy * n_documents), n_documents).interval(0.95)
+    interval = Proportion(round(accuracy * n_documents), n_documents).interval(0.95)
+    return interval if interval[0] <= share else None

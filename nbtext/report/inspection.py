@@ -10,7 +10,6 @@ from nbtext.bayes.label_calibration import MIN_F1
 from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.model.inspection import (
-    ConfusionView,
     Inspection,
     LabelDecision,
     MatrixInspection,
@@ -19,7 +18,7 @@ from nbtext.model.inspection import (
 from nbtext.model.settings import CRITERIA
 from nbtext.report.records import Row
 from nbtext.report.result import Result
-from nbtext.report.terminal import Screen, new_table, show_features
+from nbtext.report.terminal import Screen, name_features, new_table, show_features, show_number
 from nbtext.report.training import format_parts, format_unlabeled
 from nbtext.settings import format_value
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-MAX_NAMES = 10  # labels that are listed
 ESTIMATES = ("accuracy", "log_loss", "micro_f1", "macro_f1", "precision_at_1")
 FEATURE_COLUMNS = (
     "label",
@@ -99,13 +97,6 @@ def _fields(feature: Any) -> list[Any]:
     return [getattr(feature, name) for name in FEATURE_COLUMNS[1:]]
 
 
-def _confused_rows(pairs: tuple[ConfusionView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
-    for pair in pairs:
-        there = pair.first_as_second
-        back = pair.second_as_first
-        yield pair.first, pair.second, there + back, there, back
-
-
 def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each line of a summary of the model."""
     yield "model", inspection.model
@@ -159,13 +150,13 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
-        is_calibrated = inspection.decisions is None
+        is_calibrated = inspection.decisions is None and inspection.occurrences is not None
         advice = (
             "refit them with nbtext calibrate"
             if is_calibrated
             else "train with --keep-sample to refit them"
         )
-        yield "approximate", f"{names}: fitted before the last change of the documents; {advice}"
+        yield "approximate", f"{names}: not fitted to all documents; {advice}"
     yield from _settings_line(inspection)
     if not inspection.has_names:
         yield (
@@ -183,7 +174,7 @@ def _decision_lines(
         yield "thresholds", f"from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
     fallback = [each.label for each in decisions if each.is_fallback]
     if fallback:
-        shown = list_some(fallback, MAX_NAMES)
+        shown = list_some(fallback)
         judge = "held-out" if inspection.mu is None else "leave-one-out"
         yield (
             "fallback",
@@ -212,10 +203,15 @@ def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
         return
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
-        pairs = _confused_rows(inspection.confused)
         rows = (
-            (printable(a), printable(b), *(f"{number:,}" for number in numbers))
-            for a, b, *numbers in pairs
+            (
+                printable(pair.first),
+                printable(pair.second),
+                f"{pair.first_as_second + pair.second_as_first:,}",
+                f"{pair.first_as_second:,}",
+                f"{pair.second_as_first:,}",
+            )
+            for pair in inspection.confused
         )
         yield new_table(*CONFUSED_COLUMNS, rows=rows, texts=(0, 1))
     criterion = CRITERIA[inspection.by]
@@ -230,18 +226,9 @@ def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
         yield Text.assemble(
             (printable(view.label), "bold"), f"{facts}; features by {criterion.title}:"
         )
-        names = show_features([feature.feature for feature in view.features])
-        names = [
-            f"{name} (untrained)" if feature.is_untrained else name
-            for name, feature in zip(names, view.features, strict=True)
-        ]
+        names = name_features(view.features)
         numbers = map(criterion.format, view.features)
         yield ", ".join(map(" ".join, zip(names, numbers, strict=True)))
-
-
-def _known(number: float | None, form: str) -> str:
-    """Format a number, or a dash if it is unknown."""
-    return "–" if number is None else format(number, form)
 
 
 def _word_parts(word: WordView) -> Iterator[RenderableType]:
@@ -253,16 +240,16 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     feature = word.classes[0][1]
     yield Text.assemble(
         (show_features([word.feature])[0], "bold"),
-        f"  mutual information {_known(feature.mutual_information, '.6f')}, "
-        f"chi-squared {_known(feature.chi_squared, ',.1f')}",
+        f"  mutual information {show_number(feature.mutual_information, '.6f')}, "
+        f"chi-squared {show_number(feature.chi_squared, ',.1f')}",
     )
     rows = (
         (
             printable(label),
-            _known(view.occurrences, ",.6g"),
-            _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
+            show_number(view.occurrences, ",.6g"),
+            show_number(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
             f"{view.log_odds:+.3f}",
-            _known(view.z, "+.1f"),
+            show_number(view.z, "+.1f"),
         )
         for label, view in word.classes
     )

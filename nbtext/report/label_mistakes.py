@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from nbtext.errors import number_of, printable
+from nbtext.errors import list_some, number_of, printable
 
 MAX_NAMED = 5  # labels, or groups of them, of a line
 MAX_CHARACTERS = 40  # of each
@@ -39,12 +39,12 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
     """
     groups = [sorted(group) for group in _group_alike(labels).values() if len(group) > 1]
     if groups:
-        shown = "; ".join(
+        named = (
             " and ".join(f"{shorten(label)} ({labels[label]:,})" for label in group[:MAX_NAMED])
-            for group in groups[:MAX_NAMED]
+            for group in groups
         )
         what = "labels that differ only in case, spaces, Unicode form or the form of a number"
-        yield f"{what}: {shown}{'; …' if len(groups) > MAX_NAMED else ''}; make them equal in SOURCE"
+        yield f"{what}: {list_some(named, MAX_NAMED, '; ')}; make them equal in SOURCE"
     kinds = {label: _find_kind(label) for label in sorted(labels)}
     for kind, advice in ADVICE.items():
         own = [label for label in kinds if kinds[label] == kind]
@@ -92,7 +92,7 @@ def name_new(new: Sequence[str], known: Collection[str]) -> str:
     for label in new[: MAX_NAMED + 1]:
         like = alike.get(_canonical(label))
         shown.append(f"{shorten(label)} (like {shorten(like[0])})" if like else shorten(label))
-    return "; ".join([*shown[:MAX_NAMED], *(["…"] if len(new) > MAX_NAMED else [])])
+    return list_some(shown, MAX_NAMED, "; ")
 
 
 def shorten(label: str) -> str:
@@ -148,6 +148,4 @@ def _is_list(label: str) -> bool:
 
 
 def _name(labels: Sequence[str]) -> str:
-    return "; ".join(
-        [*map(shorten, labels[:MAX_NAMED]), *(["…"] if len(labels) > MAX_NAMED else [])]
-    )
+    return list_some(map(shorten, labels), MAX_NAMED, "; ")

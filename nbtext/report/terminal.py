@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.errors import printable
 from nbtext.records import frozen
@@ -91,6 +91,20 @@ def show_features(features: Sequence[str]) -> list[str]:
     """
     has_blanks = any(re.search("(?:^|^[^ ]*:) | $", feature) for feature in features)
     return [printable(feature).replace(" ", "␣" if has_blanks else " ") for feature in features]
+
+
+def name_features(parts: Sequence[Any]) -> list[str]:
+    """Return the features of views or contributions as a screen shows them, and mark those that no
+    training document has.
+    """
+    names = show_features([part.feature for part in parts])
+    marks = (" (untrained)" * part.is_untrained for part in parts)
+    return list(map("".join, zip(names, marks, strict=True)))
+
+
+def show_number(number: float | None, form: str) -> str:
+    """Format a number, or a dash if it is unknown."""
+    return "–" if number is None else format(number, form)
 
 
 def shorten_text(text: str, *, is_cut: bool = False) -> str:

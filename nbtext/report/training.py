@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from nbtext.evaluation.search import Candidate, Search
     from nbtext.model.fitted_model import TrainedModel
 
-MAX_LABELS = 10  # that are named
-# letters and digits with the marks of Indic scripts and Thaana, and with joiners, but without the
-# full stops U+0964-65
-
 
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new
@@ -146,8 +142,7 @@ def format_decisions(model: TrainedModel) -> list[str]:
             line += ", met by the most probable label"
         else:
             line += f", predicted from probability {each.min_probability:.4g}"
-            is_withheld = each.metric == "precision"
-            line += ", and no label below it" if is_withheld else ""
+            line += ", and no label below it" * (each.metric == "precision")
         lines.append(line)
     return lines
 
@@ -178,7 +173,7 @@ def format_unused(model: TrainedModel) -> list[str]:
     if settings.vectors is not None and not any(part.model == VECTORS for part in used):
         words = ", and the words of the unlabeled texts," * bool(settings.more_words)
         names.append(f"the table of word vectors{words}")
-    return [f"{name} got no weight: it does not lower the estimated log-loss" for name in names]
+    return [f"{name} got no weight: beside the others it adds little, or nothing" for name in names]
 
 
 def format_approximation(model: TrainedModel) -> str | None:
@@ -199,11 +194,11 @@ def format_approximation(model: TrainedModel) -> str | None:
     if not there:
         return None
     advice = "train with --keep-sample N to retain the documents that they are fitted to"
-    if is_exclusive:
+    if is_exclusive and model.load_counts is not None:
         advice = f"refit them with nbtext calibrate or {advice}"
     if model.statistics.is_fractional:
         advice = "refit them with nbtext calibrate on documents that the model was not trained on"
-    whose = "fitted before the last change of the documents"
+    whose = "not fitted to all documents"
     if fitted.estimate is not None and is_exclusive:
         seen = number_of(fitted.estimate.documents, "document")
         whose = f"fitted on {seen} of the retained sample"
@@ -264,9 +259,8 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
 def format_choice(search: Search) -> str:
     """Format the chosen model and its estimate on one line."""
     best = search.best.candidate
-    model = f"{best.model_settings.model} {best.weighting}"
-    features = best.feature_set
-    return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
+    name = f"{best.model_settings.model} {best.weighting}, {best.feature_set}"
+    return f"trained {name}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
 
 
 def _search_names(candidate: Candidate) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     assert (line, len(named) > 1) == (" + ".join(named), True)
     assert sum(part["weight"] for part in parts) == pytest.approx(1)
     updated = nbtext(f"update m {letters}/test -o u").ok()
-    assert "approximate (fitted before the last change of the documents): weights, " in updated.err
+    assert "approximate (not fitted to all documents): weights, " in updated.err
     assert nbtext("inspect u --to json").json["parts"] == parts
 
 

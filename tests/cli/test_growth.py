@@ -66,8 +66,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     for result, name in ((updated, "u"), (merged, "m")):
         assert result.status == 0
         assert (
-            "approximate (fitted before the last change of the documents): model, smoothing, calibration"
-            in result.err
+            "approximate (not fitted to all documents): model, smoothing, calibration" in result.err
         )
         assert "nbtext calibrate" in result.err
         assert "--keep-sample" in result.err

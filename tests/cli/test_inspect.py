@@ -87,9 +87,8 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str) -> None:
         "outlier_threshold",
         "nonconformity",
     ]
-    assert (
-        "outlier threshold, nonconformity: fitted before" in nbtext("inspect m --to markdown").out
-    )
+    shown = nbtext("inspect m --to markdown").out
+    assert "outlier threshold, nonconformity: not fitted to all documents" in shown
     nbtext(f"calibrate m {letters}/test -q").ok()
     record = nbtext("inspect m --to json").json
     assert record["approximate"] == []

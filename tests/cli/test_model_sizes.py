@@ -122,9 +122,9 @@ def test_an_impossible_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """It is refused with the smallest possible one, and nothing is written."""
     command = f"train {letters}/train -q -o m --max-model-bytes"
     refused = nbtext(f"{command} 1KB").refused(
-        2, "--max-model-bytes: 1,000 bytes are too few", "allow "
+        2, "--max-model-bytes: 1,000 bytes are too few", "; give "
     )
-    smallest = refused.err.split("allow ")[1].split(" ")[0].replace(",", "")
+    smallest = refused.err.split("; give ")[1].split(" ")[0]
     assert not (tmp_path / "m").exists()
     nbtext(f"{command} {smallest}").ok()
     assert (tmp_path / "m").stat().st_size <= int(smallest)
@@ -133,6 +133,18 @@ def test_an_impossible_size(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     )
     nbtext(f"{command} 0").refused(2, "--max-model-bytes")
     nbtext(f"{command} 20KB --keep-sample 5").refused(2, "a smaller model holds no counts")
+
+
+def test_what_is_approximate_in_a_smaller_model(nbtext: Any, letters: Path) -> None:
+    """No line advises to calibrate it, which needs counts, but the model in full."""
+    nbtext(f"train {letters}/train -o m -q").ok()
+    nbtext(f"update m {letters}/test").ok()
+    advice = "refit them with nbtext calibrate"
+    for options, is_advised in (("--smoothing 2", True), ("--max-model-bytes 20KB", False)):
+        trained = nbtext(f"train m {options} -o n --force").ok().err
+        shown = nbtext("inspect n --to table").ok().out
+        assert "approximate (" in trained and "\napproximate " in shown
+        assert (advice in trained, advice in shown) == (is_advised, is_advised)
 
 
 def test_a_smaller_model_cannot_grow(nbtext: Any, letters: Path) -> None:

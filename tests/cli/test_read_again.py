@@ -51,8 +51,7 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
     assert (same.err, same.err.count("approximate")) == (trained.err, 0)
     other = nbtext("train model --model bernoulli -o other")
     assert (
-        f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;"
-        in other.err
+        f"smoothing {smoothing}\napproximate (not fitted to all documents): smoothing;" in other.err
     )
     answers = {
         name: nbtext(f"predict {letters}/test -m {name}").out for name in ("model", "same", "other")

@@ -215,7 +215,7 @@ def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
 def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
     model = load_and_update(train(FRUIT))
     assert set(model.fitted.approximate) >= {"thresholds", "calibration"}
-    said = "approximate (fitted before the last change of the documents): smoothing, calibration, thresholds"
+    said = "approximate (not fitted to all documents): smoothing, calibration, thresholds"
     assert (format_approximation(model) or "").startswith(said)
     assert "thresholds" in "".join(format_result(inspection_result(inspect(model)), "table"))
     assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")

@@ -150,9 +150,8 @@ def label(given: Label) -> None:
     try:
         if is_exclusive and file.has_lists:
             what = "the model gives each document one label, and answers can have several"
-            raise SettingsError(
-                what, where=output, hint="leave out --multi-label, or start without this model"
-            )
+            hint = "start without this model, or with one of several labels"
+            raise SettingsError(what, where=output, hint=hint)
         learner = Learner(features, trained, has_lists=file.has_lists, of_vectors=of_vectors)
         LabelingScreen(
             Session(pool, file, learner, given.labels), Locator(features), running.screen()

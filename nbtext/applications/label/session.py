@@ -25,7 +25,6 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts, unite_vocabu
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
-from nbtext.model.growth import check_growth
 from nbtext.model.predictions import Labels
 
 
@@ -39,19 +38,14 @@ class Learner:
     Parameters
     ----------
     features
-        Features of a model that starts without counts.
+        Features of the existing model, or of one that starts without counts.
     trained
-        The existing model; None: there is none.
+        The existing model, which can be updated (`check_growth`); None: there is none.
     has_lists
         Whether the answers are lists of labels.
     of_vectors
         Settings with word vectors and the words of all documents, for two labels and more; None:
         there are none.
-
-    Raises
-    ------
-    ModelError
-        The existing model cannot be updated.
     """
 
     def __init__(
@@ -68,8 +62,6 @@ class Learner:
         self._earlier = trained.fitted if trained is not None else None
         self._initial: CorpusCounts | None = None
         if trained is not None:
-            check_growth(trained)
-            self.features = trained.fitted.feature_settings
             self._initial = replace(
                 trained.counts, sample=concatenate(()), sample_size=0
             ).drop_unused_sets()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,14 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.growth import check_growth
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import text_batch
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
+from nbtext.model.training import needs_all_documents
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -63,7 +66,7 @@ class _Estimator:
     def __init__(self, model: TrainedModel) -> None:
         self._model = model
         self._fitted = model.fitted
-        self._known = check_prevalence(model.fitted)
+        self._known = check_prevalence(model)
         self._groups: dict[str, _Group] = {}
         self._reason = ""  # why a document could not be read
         self._predictor = Predictor(model.fitted)
@@ -198,16 +201,23 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
     return estimator.estimates()[""]
 
 
-def check_prevalence(model: FittedModel) -> MeanPosteriors | LabelPosteriors:
+def check_prevalence(model: TrainedModel) -> MeanPosteriors | LabelPosteriors:
     """Return what the model stores to estimate shares of labels; ModelError if it does not."""
-    is_single = model.task.is_exclusive
-    known = model.calibration.mean_posteriors if is_single else model.task.fit.posteriors
+    fitted = model.fitted
+    is_single = fitted.task.is_exclusive
+    known = fitted.calibration.mean_posteriors if is_single else fitted.task.fit.posteriors
     if known is not None:
         return known
-    if is_single and not 2 <= len(model.labels) <= MAX_CLASSES:
-        what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(model.labels):,}"
+    if is_single and not 2 <= len(fitted.labels) <= MAX_CLASSES:
+        what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(fitted.labels):,}"
         raise ModelError(what, hint="train a model on groups of labels")
     hint = "train it again, on two documents of a label or more"
-    hint += ", or refit it with nbtext calibrate" if is_single else ""
+    settings = fitted.model_settings
+    if settings.is_linear and is_single:
+        hint = f"train it again with --keep-sample N, on {settings.folds} documents or more, two of each label"
+    elif is_single and not needs_all_documents(fitted.feature_settings, settings):
+        with suppress(ModelError):
+            check_growth(model)
+            hint += ", or refit it with nbtext calibrate"
     what = "estimating shares needs probabilities of left-out documents, which the model does not store"
     raise ModelError(what, hint=hint)

@@ -71,15 +71,18 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
 
 
 def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[str]:
-    """Yield a line for what makes estimates uncertain: labels that are not measured, and words and
-    certainties that have changed.
+    """Yield a line for what makes estimates uncertain: what is not compared, labels that are not
+    measured, and words and certainties that have changed.
     """
-    first = next(iter(groups.values()))
-    if first.unmeasured:
+    doubt = "the errors of these labels are not known, and assumed to be 0"
+    if not task.is_exclusive:
         doubt = "these labels have too few training documents, and any share is possible"
-        if task.is_exclusive:
-            doubt = "the errors of these labels are not known, and assumed to be 0"
-        yield f"{doubt}: {list_some(first.unmeasured, 5)}"
+        yield (
+            "the intervals hold if the documents of each label are like those in training; with several labels, "
+            "changed words are not found"
+        )
+    if unmeasured := next(iter(groups.values())).unmeasured:
+        yield f"{doubt}: {list_some(unmeasured, 5)}"
     for name, each in groups.items():
         where = f"group {name}: " if name else ""
         if each.shift:

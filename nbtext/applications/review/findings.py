@@ -357,8 +357,7 @@ def _find_outliers(corpus: ReviewedCorpus, likelihoods: Floats) -> Iterator[Find
 def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
     """Yield documents that are not text, or that could not be read."""
     for document, size in zip(corpus.documents, np.diff(corpus.counts.indptr), strict=True):
-        reason = document.problem or ("no word" if size == 0 else None)
-        if reason is not None:
+        if reason := document.problem or ("" if size else "no word"):
             yield Finding(NOT_TEXT, 1.0, (document,), reason=reason)
 
 
@@ -372,8 +371,9 @@ def find_texts(source: Source, number: int, wanted: Set[int]) -> Iterator[tuple[
     """
     for block, batch in enumerate(source.batches(), number * MAX_BLOCKS):
         for row in range(len(batch)):
-            if block * MAX_ROWS + row in wanted:
-                yield block * MAX_ROWS + row, "\n".join(texts[row] for texts in batch.columns)
+            place = block * MAX_ROWS + row
+            if place in wanted:
+                yield place, "\n".join(texts[row] for texts in batch.columns)
 
 
 def weigh_words(

@@ -195,7 +195,7 @@ def estimate_noise(
     own = np.where(labels == given[:, None], probabilities, 0.0).sum(axis=1)
     best = labels[np.arange(len(given)), probabilities.argmax(axis=1)]
     likely = np.where(own < probabilities.max(axis=1), best, given)
-    return likely, 1 - own, float(1 - expected[is_correct].sum() / expected.sum())
+    return likely, 1 - own, float(wrong)
 
 
 MAX_AT_ONCE = 1 << 16  # documents that are judged at once
@@ -291,14 +291,9 @@ def _judge(
     cells = collect_cells(corpus, corpus.scores_of(smoothing), combination)
     others = sizes[cells.labels] - cells.positives
     is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_DOCUMENTS)
-    judged = replace(
-        cells,
-        contents=cells.contents[is_judged],
-        labels=cells.labels[is_judged],
-        positives=cells.positives[is_judged],
-        documents=cells.documents[is_judged],
-    )
-    return judged, cells.probabilities(combination)[is_judged]
+    columns = ("contents", "labels", "positives", "documents")
+    judged = {name: getattr(cells, name)[is_judged] for name in columns}
+    return replace(cells, **judged), cells.probabilities(combination)[is_judged]
 
 
 def _find_wrong(

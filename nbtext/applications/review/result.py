@@ -59,9 +59,9 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
 
 
 def _row(finding: Finding) -> list[Any]:
-    ids = join_labels([document.id for document in finding.documents])
-    places = join_labels([document.place for document in finding.documents])
-    return [*list(finding_record(finding).values())[:-1], ids, places]
+    *fields, documents = finding_record(finding).values()
+    names = (join_labels([document[name] for document in documents]) for name in ("id", "place"))
+    return [*fields, *names]
 
 
 def _table(findings: Iterable[Finding]) -> Table:
@@ -81,8 +81,8 @@ def describe(finding: Finding) -> str:
     """Return what a label error should become: `spam → ham`; with several labels, `add ham` or
     `remove spam`. Of other findings, the reason or the labels.
     """
-    labels = {label for each in finding.documents for label in each.labels or ()}
     if finding.finding != LABEL_ERROR:
+        labels = {label for each in finding.documents for label in each.labels or ()}
         what = finding.reason or ", ".join(sorted(labels))
     elif finding.label is None:
         what = f"add {finding.likely_label}"

@@ -71,19 +71,18 @@ def render_review_page(
             "n_more": len(text) - len(cut),
         }
 
-    shown = []
-    for finding, words in zip(shown_findings(review), weights, strict=True):
-        shown.append(
-            {
-                "finding": finding,
-                "is_error": finding.finding == LABEL_ERROR,
-                "what": describe(finding),
-                "documents": [
-                    show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
-                ],
-                "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
-            }
-        )
+    shown = [
+        {
+            "finding": finding,
+            "is_error": finding.finding == LABEL_ERROR,
+            "what": describe(finding),
+            "documents": [
+                show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
+            ],
+            "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
+        }
+        for finding, words in zip(shown_findings(review), weights, strict=True)
+    ]
     labels = sorted(
         {label for each in numbers for label in each.labels or ()}
         | {each.likely_label for each in review.findings if each.likely_label is not None}

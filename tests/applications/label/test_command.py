@@ -291,3 +291,27 @@ def test_errors(start: Any, tmp_path: Path, nbtext: Any) -> None:
     assert second.end() == 1
     assert "another nbtext process is writing it" in second.shown
     first.press("1", "1 answer")
+
+
+def test_hints_of_resuming(start: Any, tmp_path: Path, nbtext: Any) -> None:
+    """What the hint says can be typed, and the answers stay as they are."""
+    write_rows(tmp_path / "train.jsonl", ROWS)
+    nbtext("train train.jsonl -o m -q", cwd=tmp_path).ok()
+
+    def refuse(*arguments: str, hint: str) -> None:
+        terminal = start(*arguments)
+        assert terminal.end() == 2
+        assert hint in terminal.shown
+
+    advice = "start without this model, or with one of several labels"
+    refuse("-m", "m", "--multi-label", hint=advice)
+    row = {"id": "g1", "text": DOCUMENTS["g1"], "label": ["sport"]}
+    write_rows(tmp_path / "labels.jsonl", [row])
+    refuse("-m", "m", hint=advice)
+    write_rows(tmp_path / "several.jsonl", [each | {"label": [each["label"]]} for each in ROWS])
+    nbtext("train several.jsonl -o several -q", cwd=tmp_path).ok()
+    for arguments in ((), ("-m", "several"), ("-m", "several", "--multi-label")):
+        terminal = start(*arguments)
+        terminal.wait("1 answer")
+        assert terminal.end("q") == 0
+    assert read_rows(tmp_path / "labels.jsonl") == [row]
