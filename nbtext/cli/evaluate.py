@@ -116,8 +116,8 @@ class Evaluate:
     )
     held_out: str | None = setting(
         None,
-        "Write the predictions of cross-validation, too: id, label, probability, true label and fold of each "
-        "document that was held out, as CSV.",
+        "Write the predictions of cross-validation, too: id, label, probability, true label, fold and the beginning "
+        "of the text of each document that was held out, as CSV.",
         file="output",
     )
     report: str | None = options.report()

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
 
 BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
+MAX_EXCERPT = 200  # characters of a text that are kept beside its id
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
 
 
@@ -231,10 +232,12 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
             found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
             if marks is not None:
                 own = marks[rows].tolist()
+                ids, excerpts = zip(*places.documents_at(own), strict=True)
                 found = found._replace(
-                    predictions=replace(part, ids=places.ids_of(own)),
+                    predictions=replace(part, ids=ids),
                     places=own,
                     groups=groups[rows].tolist(),
+                    excerpts=excerpts,
                 )
             yield found
 
@@ -302,6 +305,7 @@ def cross_validate_search(
                     folds=np.full(len(batch), fold),
                     places=here,
                     groups=batch.groups,
+                    excerpts=_list_excerpts(batch),
                 )
 
     return CrossValidation(corpus, predict())
@@ -313,11 +317,12 @@ class _Places:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[int, Sequence[str]] = {}  # by the number of the block
+        # the id and the excerpt of each, by the number of the block
+        self._documents: dict[int, list[tuple[str, str]]] = {}
 
     def mark(self, number: int, batch: Batch) -> Batch:
         """Return the documents of a block; the group of each ends with its place."""
-        self._ids[number] = batch.ids
+        self._documents[number] = list(zip(batch.ids, _list_excerpts(batch), strict=True))
         groups = batch.groups or [""] * len(batch)
         return replace(
             batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)]
@@ -330,10 +335,17 @@ class _Places:
         places = np.array([place for _, _, place in parts], dtype=object)
         return places, np.array([group for group, _, _ in parts], dtype=object)
 
-    def ids_of(self, places: list[str]) -> list[str]:
-        """Return the ids of the documents at some places."""
+    def documents_at(self, places: list[str]) -> list[tuple[str, str]]:
+        """Return the ids and the excerpts of the documents at some places."""
         pairs = (map(int, place.split(".")) for place in places)
-        return [self._ids[number][row] for number, row in pairs]
+        return [self._documents[number][row] for number, row in pairs]
+
+
+def _list_excerpts(batch: Batch) -> list[str]:
+    """Return the beginnings of the texts, or why there are none."""
+    if batch.matrix is not None:
+        return ["(a row of a matrix)"] * len(batch)
+    return [" ".join(texts)[:MAX_EXCERPT] for texts in zip(*batch.columns, strict=True)]
 
 
 def _check_folds(batch: Batch) -> Batch:

@@ -105,6 +105,7 @@ class PredictedBatch(NamedTuple):
     places   Sort the documents of all batches in the order of the source.
     overlap  How many of the documents the model was trained on.
     groups   The group of each document, if a field of groups was read.
+    excerpts The beginning of the text of each document, or why there is none.
     """
 
     predictions: Predictions
@@ -113,6 +114,7 @@ class PredictedBatch(NamedTuple):
     places: Sequence[str | int] | None = None
     overlap: Overlap = Overlap()
     groups: Sequence[str] | None = None
+    excerpts: Sequence[str] = ()
 
 
 class LabelNumbers:

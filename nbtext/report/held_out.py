@@ -11,6 +11,7 @@ from nbtext.evaluation.outcomes import PredictedBatch, true_sets
 from nbtext.report.predictions import FORMS, prediction_rows
 from nbtext.report.records import Row
 from nbtext.report.result import Result
+from nbtext.report.terminal import shorten_text
 
 
 class HeldOut:
@@ -29,14 +30,15 @@ class HeldOut:
         assert batch.folds is not None and batch.places is not None  # of cross-validation
         self._form = FORMS[batch.predictions.task]
         rows = prediction_rows(replace(batch.predictions, separator=self._separator))
-        for place, row, true, fold in zip(
-            batch.places, rows, true_sets(batch.predictions), batch.folds.tolist(), strict=True
-        ):
-            self._found.append((place, (*row, self._form.text(true, self._separator), fold)))
+        trues = (self._form.text(each, self._separator) for each in true_sets(batch.predictions))
+        excerpts = map(shorten_text, batch.excerpts)
+        further = zip(trues, batch.folds.tolist(), excerpts, strict=True)
+        for place, row, more in zip(batch.places, rows, further, strict=True):
+            self._found.append((place, (*row, *more)))
 
     def result(self) -> Result[Any]:
         """Return the predictions as a result."""
         rows = [row for _, row in sorted(self._found, key=lambda each: each[0])]
         label = self._form.label
-        columns = ("id", label, self._form.probability, f"true_{label}", "fold")
+        columns = ("id", label, self._form.probability, f"true_{label}", "fold", "excerpt")
         return Result([rows], columns, lambda rows: rows)

@@ -42,7 +42,7 @@ def test_rows(nbtext: Any) -> None:
     """
     rows, result = read_rows(nbtext, "--folds", "3", "-j", "1")
     assert rows == read_rows(nbtext, "--folds", "3", "-j", "3")[0]
-    assert list(rows[0]) == ["id", "label", "probability", "true_label", "fold"]
+    assert list(rows[0]) == ["id", "label", "probability", "true_label", "fold", "excerpt"]
     assert [row["id"] for row in rows] == IDS
     assert sorted(Counter(row["fold"] for row in rows)) == ["1", "2", "3"]
     again = nbtext("evaluate d.csv --predictions h.csv --to json").ok().json
@@ -88,10 +88,29 @@ def test_several_labels(nbtext: Any) -> None:
     """Labels, probabilities and true labels are joined."""
     several = ("--label-field", "labels", "--label-separator", ";")
     rows, result = read_rows(nbtext, *several, "--folds", "2")
-    assert list(rows[0]) == ["id", "labels", "probabilities", "true_labels", "fold"]
+    assert list(rows[0]) == ["id", "labels", "probabilities", "true_labels", "fold", "excerpt"]
     assert rows[0]["true_labels"] == "fruit;sold"
     exact = sum(set(row["labels"].split(";")) == set(row["true_labels"].split(";")) for row in rows)
     assert exact / 60 == result["subset_accuracy"]
+
+
+@pytest.mark.parametrize("options", ["", "--model best", "--by author"])
+def test_the_beginning_of_the_text(nbtext: Any, tmp_path: Path, options: str) -> None:
+    """On one line and without control characters; of a matrix, the reason why there is none."""
+    texts = [f"{['red', 'blue'][n % 2]}\nw{n} \x1b[1m{'long ' * 100 * (n == 3)}" for n in range(12)]
+    rows = [[str(n), text, "ab"[n % 2], str(n % 3)] for n, text in enumerate(texts)]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text", "label", "author"], *rows])
+    nbtext(f"evaluate t.csv --folds 2 --held-out h.csv {options}").ok()
+    with (tmp_path / "h.csv").open(newline="") as file:
+        shown = [row["excerpt"] for row in csv.DictReader(file)]
+    assert shown[:2] == ["red w0 \\x1b[1m", "blue w1 \\x1b[1m"]
+    assert shown[3].endswith("long…") and len(shown[3]) == 110
+    if not options:
+        nbtext("vectorize t.csv -o t.npz").ok()
+        nbtext("evaluate t.npz --folds 2 --held-out h.csv").ok()
+        lines = (tmp_path / "h.csv").read_text().splitlines()[1:]
+        assert all(line.endswith(",(a row of a matrix)") for line in lines)
 
 
 def test_spreadsheet_safe(nbtext: Any, tmp_path: Path) -> None:
