@@ -11,15 +11,17 @@ figures are means over all samples of all splits.
 
 With --groups, the words of the documents differ, too: messages of 20 Newsgroups (bodies only) by
 the domain of the sender, of whom the training documents have none; and 20 groups of 400 documents,
-to half of which each of five words of the training documents is added; and documents of another
+to half of which each of five words of the training documents is added, or from which so many of the
+most frequent words that tell a random label from the others are removed; and documents of another
 source.
 
 With --several, each of several labels has a share, on Reuters-90: all documents are shuffled and
 halved, five times, and 80 samples of 500 documents are drawn from the second halves. `unchanged`
 samples are drawn as they are; in a sample of `one label`, the share of a random label with 100
-documents is drawn uniformly, and only this label counts. Figures are means over the labels with ten
-training documents. No document is twice in a sample, so some samples are smaller: copies vary less
-than documents do.
+documents is drawn uniformly, and only this label counts; others are as they are, but so many of the
+most frequent words that tell such a label from the others are removed, and only this label counts.
+Figures are means over the labels with ten training documents. No document is twice in a sample, so
+some samples are smaller: copies vary less than documents do.
 
     error      mean absolute error of the shares
     naive      the same of counted predictions
@@ -32,7 +34,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -121,9 +123,31 @@ def by_domain(minimum: int, chosen: tuple[str, ...] = ()) -> tuple[Labeled, list
     return bodies.taken(rest), [bodies.taken(rows) for rows in large]
 
 
-def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
-    """Half of the documents, and groups of the others with other shares, to which words are
-    added.
+MIN_RATIO = 3.0  # of the shares of documents of a label, and of others, that have a telling word
+
+
+def tell_label(texts: Sequence[str], has_label: Sequence[bool]) -> list[str]:
+    """The words that tell documents of a label from others, the most frequent ones first."""
+    counted: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for text, value in zip(texts, has_label, strict=True):
+        counted[value].update(set(re.findall(r"\w\w+", text.lower())))
+    n_with = sum(has_label)
+    n_without = len(has_label) - n_with
+    telling = [
+        word
+        for word, n in counted[True].items()
+        if n / n_with >= MIN_RATIO * counted[False][word] / n_without
+    ]
+    return sorted(telling, key=lambda word: (-counted[True][word], word))
+
+
+def remove_words(text: str, words: Sequence[str]) -> str:
+    return re.sub(rf"\b(?:{'|'.join(map(re.escape, words))})\b", " ", text, flags=re.IGNORECASE)
+
+
+def change_words(documents: Labeled, n_removed: int = 0) -> tuple[Labeled, list[Labeled]]:
+    """Half of the documents, and groups of the others with other shares, from which words that tell
+    a label are removed, or to which words are added.
     """
     rows = list(range(len(documents.texts)))
     chance = random.Random(0)
@@ -135,13 +159,13 @@ def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
         word for text in training.texts for word in set(re.findall(r"\w\w+", text.lower()))
     )
     words = [word for word, n in sorted(counted.items()) if n >= 0.005 * len(training.texts)]
-    pools = [
-        [row for row, each in enumerate(test.labels) if each == label]
-        for label in sorted(set(test.labels))
-    ]
+    labels = sorted(set(test.labels))
+    pools = [[row for row, each in enumerate(test.labels) if each == label] for label in labels]
     groups = []
-    for _ in range(20):
+    for number in range(20):
         own = chance.sample(words, 5)
+        label = labels[number % len(labels)]
+        telling = tell_label(training.texts, [each == label for each in training.labels])
         counts = draw.multinomial(400, draw.dirichlet(np.ones(len(pools))))
         drawn = [
             row
@@ -149,7 +173,9 @@ def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
             for row in draw.choice(pool, n).tolist()
         ]
         texts = [
-            " ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)])
+            remove_words(test.texts[row], telling[:n_removed])
+            if n_removed
+            else " ".join([test.texts[row], *(word for word in own if chance.random() < 0.5)])
             for row in drawn
         ]
         groups.append(Labeled(texts, [test.labels[row] for row in drawn]))
@@ -159,6 +185,7 @@ def with_words(documents: Labeled) -> tuple[Labeled, list[Labeled]]:
 SPLITS_OF_SEVERAL = 5
 SAMPLES_OF_SEVERAL = 80
 MIN_POOL = 100  # a smaller pool has only small samples
+REMOVED = (3, 6, 20)  # words
 
 
 def measure_several(seed: int) -> dict[str, list[tuple[float, ...]]]:
@@ -177,23 +204,26 @@ def measure_several(seed: int) -> dict[str, list[tuple[float, ...]]]:
     labels = classifier.fitted_.labels
     assert fit is not None
     assert fit.posteriors is not None
-    probabilities = classifier.predict_proba([row["text"] for row in test])
-    is_predicted = probabilities >= fit.thresholds
+    texts = [row["text"] for row in test]
+    original = classifier.predict_proba(texts)
     has_label = np.array([[label in row["labels"] for label in labels] for row in test])
     known = fit.posteriors
     rng = np.random.default_rng(seed)
     is_counted = known.documents[:, 1] >= MIN_DOCUMENTS
     pools = np.flatnonzero(has_label.sum(axis=0) >= MIN_POOL)
 
-    def judge(drawn: NDArray[np.int64], chosen: NDArray[np.int64]) -> list[tuple[float, ...]]:
+    def judge(
+        drawn: NDArray[np.int64], chosen: NDArray[np.int64], probabilities: NDArray[np.float64]
+    ) -> list[tuple[float, ...]]:
         sums = PosteriorSums(len(labels))
         sums.add(probabilities[drawn])
+        is_predicted = probabilities[drawn] >= fit.thresholds
         found = sums.estimate_labels(known)
         true = has_label[drawn].mean(axis=0)
         is_covered = (found.low <= true + 1e-12) & (true <= found.high + 1e-12)
         columns = (
             np.abs(found.shares - true),
-            np.abs(is_predicted[drawn].mean(axis=0) - true),
+            np.abs(is_predicted.mean(axis=0) - true),
             is_covered,
         )
         return [tuple(float(column[k]) for column in columns) for k in chosen.tolist()]
@@ -201,7 +231,7 @@ def measure_several(seed: int) -> dict[str, list[tuple[float, ...]]]:
     results: dict[str, list[tuple[float, ...]]] = {"unchanged": [], "one label": []}
     for _ in range(SAMPLES_OF_SEVERAL):
         drawn = rng.choice(len(test), SIZE, replace=False)
-        results["unchanged"] += judge(drawn, np.flatnonzero(is_counted))
+        results["unchanged"] += judge(drawn, np.flatnonzero(is_counted), original)
         k = rng.choice(pools)
         share = rng.random()
         without, with_label = (np.flatnonzero(has_label[:, k] == value) for value in (False, True))
@@ -211,7 +241,20 @@ def measure_several(seed: int) -> dict[str, list[tuple[float, ...]]]:
             rng.choice(pool, n_drawn, replace=False)
             for pool, n_drawn in ((without, size - n), (with_label, n))
         ]
-        results["one label"] += judge(np.concatenate(parts), np.array([k]))
+        results["one label"] += judge(np.concatenate(parts), np.array([k]), original)
+    for k in pools.tolist():
+        telling = tell_label(
+            [row["text"] for row in training], [labels[k] in row["labels"] for row in training]
+        )
+        for n_removed in REMOVED:
+            shorter = [remove_words(text, telling[:n_removed]) for text in texts]
+            changed = [row for row, text in enumerate(shorter) if text != texts[row]]
+            probabilities = original.copy()
+            probabilities[changed] = classifier.predict_proba([shorter[row] for row in changed])
+            found = results.setdefault(f"without {n_removed} words of a label", [])
+            for _ in range(SAMPLES_OF_SEVERAL // len(pools)):
+                drawn = rng.choice(len(test), SIZE, replace=False)
+                found += judge(drawn, np.array([k]), probabilities)
     return results
 
 
@@ -229,9 +272,15 @@ RELIGION = ("alt.atheism", "soc.religion.christian", "talk.religion.misc")
 GROUPED: dict[str, Callable[[], tuple[Labeled, list[Labeled]]]] = {
     "20 Newsgroups, domains": lambda: by_domain(100),
     "religion in 20 Newsgroups, domains": lambda: by_domain(20, RELIGION),
-    "sms-spam, words added": lambda: with_words(messages()),
-    "RT-s, words added": lambda: with_words(short_reviews()),
-    "spamassassin, words added": lambda: with_words(mails()),
+    "sms-spam, words added": lambda: change_words(messages()),
+    "RT-s, words added": lambda: change_words(short_reviews()),
+    "spamassassin, words added": lambda: change_words(mails()),
+    "sms-spam, words removed": lambda: change_words(messages(), 6),
+    "RT-s, words removed": lambda: change_words(short_reviews(), 6),
+    "spamassassin, words removed": lambda: change_words(mails(), 6),
+    "religion in 20 Newsgroups, words removed": lambda: change_words(
+        by_domain(10**6, RELIGION)[0], 6
+    ),
     "RT-s, then RT-2k and IMDB": lambda: (short_reviews(), [long_reviews(), imdb("test")]),
     "IMDB, then RT-s and RT-2k": lambda: (imdb("train"), [short_reviews(), long_reviews()]),
 }
