@@ -23,57 +23,52 @@ from measuring import Cost, Step, StepFailedError, measure_in_turns
 OURS = Path(sys.executable).with_name("nbtext")
 LETTERS = Path(__file__).resolve().parents[2] / "corpora" / "letters"
 SHORT_TEXT = b"OpenGL on the GPU is fast\n"
-WEIGHTED = ("--tf", "log", "--weighting", "tfidf")
-SEVERAL = ("--label-field", "labels")
+# what each job types: words in capitals are sources, and names after -o and -m files of its version
+JOBS = """
+--version
+train -h
+train -q LETTERS/train -o letters
+train -q NEWS/train -o 20news
+train -q NEWS/train --ngrams 1,2 -o pairs
+train -q NEWS/train --model bernoulli -o bernoulli
+train -q NEWS/train --model complement --tf log --weighting tfidf -o complement
+train -q NEWS/train --model nbsvm --tf log --weighting tfidf -o nbsvm
+train -q NEWS/train --model svm --tf log --weighting tfidf --ngrams 1,2 -o svm
+train -q LETTERS/train --model logistic -o logistic
+train -q NEWS/train --model logistic -o logistic
+train -q NEWS/train --model best -o best
+train -q REUTERS/train.jsonl --label-field labels -o reuters
+train -q LINES -o lines
+train -q TABLE -o table
+predict - -m 20news
+predict NEWS/test -o out.csv -m 20news
+predict LINES -o out.csv -m lines
+predict TABLE -o out.csv -m table
+predict REUTERS/test.jsonl -o out.jsonl -m reuters
+evaluate NEWS/test -m 20news
+evaluate REUTERS/test.jsonl --label-field labels -m reuters
+evaluate NEWS/train --folds 10
+explain NEWS/test/sci.space -m 20news
+inspect -m 20news
+review NEWS/train -o out.jsonl
+"""
 HEADER = ("job", "CPU, s", "other", "ratio", "wall, s", "other", "ratio", "MB", "other", "ratio")
 
 
-def list_jobs(material: Material, megabytes: float) -> dict[str, tuple[str, ...]]:
-    """Return the arguments of each job, in order.
-
-    A job that trains writes its model to the file that has its name; later jobs use it.
-    """
-    news = corpus("20news")
-    reuters = corpus("reuters-90")
-    lines = material.repeated(megabytes)
-    table = write_csv(material)
-    training = {
-        "letters": (LETTERS / "train",),
-        "20news": (news / "train",),
-        "20news pairs": (news / "train", "--ngrams", "1,2"),
-        "20news bernoulli": (news / "train", "--model", "bernoulli"),
-        "20news complement": (news / "train", "--model", "complement", *WEIGHTED),
-        "20news nbsvm": (news / "train", "--model", "nbsvm", *WEIGHTED),
-        "20news svm pairs": (news / "train", "--model", "svm", *WEIGHTED, "--ngrams", "1,2"),
-        "letters logistic": (LETTERS / "train", "--model", "logistic"),
-        "20news logistic": (news / "train", "--model", "logistic"),
-        "20news best": (news / "train", "--model", "best"),
-        "reuters": (reuters / "train.jsonl", *SEVERAL),
-        "lines": (lines,),
-        "table": (table,),
+def list_jobs(material: Material, megabytes: float) -> dict[str, list[str]]:
+    """Return the words of each job, in order; later ones use the models of earlier ones."""
+    places = {
+        "LETTERS": LETTERS,
+        "NEWS": corpus("20news"),
+        "REUTERS": corpus("reuters-90"),
+        "LINES": material.repeated(megabytes),
+        "TABLE": write_csv(material),
     }
-    using = {
-        "predict one text": ("predict", "-", "-m", "20news"),
-        "predict 20news": ("predict", news / "test", "-o", "out.csv", "-m", "20news"),
-        "predict lines": ("predict", lines, "-o", "out.csv", "-m", "lines"),
-        "predict table": ("predict", table, "-o", "out.csv", "-m", "table"),
-        "predict reuters": ("predict", reuters / "test.jsonl", "-o", "out.jsonl", "-m", "reuters"),
-        "evaluate 20news": ("evaluate", news / "test", "-m", "20news"),
-        "evaluate reuters": ("evaluate", reuters / "test.jsonl", *SEVERAL, "-m", "reuters"),
-        "evaluate 20news, 10 folds": ("evaluate", news / "train", "--folds", "10"),
-        "explain": ("explain", news / "test" / "sci.space", "-m", "20news"),
-        "inspect": ("inspect", "-m", "20news"),
-        "review": ("review", news / "train", "-o", "out.jsonl"),
-    }
-    jobs: dict[str, Sequence[str | Path]] = {
-        "--version": ("--version",),
-        "train -h": ("train", "-h"),
-    }
-    jobs |= {
-        f"train {name}": ("train", "-q", *words, "-o", name) for name, words in training.items()
-    }
-    jobs |= using
-    return {name: tuple(map(str, words)) for name, words in jobs.items()}
+    jobs = {}
+    for line in JOBS.strip().splitlines():
+        parts = [word.partition("/") for word in line.split()]
+        jobs[line] = [f"{places.get(head, head)}{slash}{rest}" for head, slash, rest in parts]
+    return jobs
 
 
 def write_csv(material: Material) -> Path:

@@ -58,7 +58,7 @@ def run(*command: str | Path) -> str:
     ).stdout.decode()
 
 
-def nbtext(*options: str) -> Callable[[Path, Path, Path], Outcome]:
+def nbtext(options: str = "") -> Callable[[Path, Path, Path], Outcome]:
     """nbtext with some options."""
 
     def train_and_predict(train: Path, test: Path, scratch: Path) -> Outcome:
@@ -67,33 +67,13 @@ def nbtext(*options: str) -> Callable[[Path, Path, Path], Outcome]:
         before = spent()
         run(
             *NBTEXT,
-            "train",
-            train,
-            "-q",
-            "--label-field",
-            "labels",
-            *options,
-            "-o",
-            model,
+            *f"train {train} -q --label-field labels {options} -o {model}".split(),
             "--force",
         )
-        run(
-            *NBTEXT,
-            "predict",
-            test,
-            "-q",
-            "-m",
-            model,
-            "--top-k",
-            "1",
-            "-o",
-            output,
-            "--to",
-            "jsonl",
-        )
+        run(*NBTEXT, *f"predict {test} -q -m {model} --top-k 1 -o {output} --to jsonl".split())
         seconds = spent() - before
         records = [json.loads(line) for line in output.read_text().splitlines()]
-        evaluated = json.loads(run(*NBTEXT, "evaluate", test, "-q", "-m", model, "--to", "json"))
+        evaluated = json.loads(run(*NBTEXT, *f"evaluate {test} -q -m {model} --to json".split()))
         found = [Predicted(record["labels"], next(iter(record["scores"]))) for record in records]
         return Outcome(found, seconds, evaluated["classwise_calibration_error"])
 
@@ -156,15 +136,13 @@ def fasttext(train: Path, test: Path, scratch: Path) -> Outcome:
 
 def programs() -> Iterator[tuple[str, Callable[[Path, Path, Path], Outcome]]]:
     """Every program, by name."""
+    optimize = "--optimize macro_f1"
     yield "nbtext", nbtext()
-    yield "nbtext --optimize macro_f1", nbtext("--optimize", "macro_f1")
-    for model in ("nbsvm", "svm"):
-        options = ("--model", model, "--weighting", "log-tfidf")
-        yield f"nbtext --model {model}", nbtext(*options)
-        yield (
-            f"nbtext --model {model} --optimize macro_f1",
-            nbtext(*options, "--optimize", "macro_f1"),
-        )
+    yield f"nbtext {optimize}", nbtext(optimize)
+    for model in ("--model nbsvm", "--model svm"):
+        options = f"{model} --weighting log-tfidf"
+        yield f"nbtext {model}", nbtext(options)
+        yield f"nbtext {model} {optimize}", nbtext(f"{options} {optimize}")
     yield "scikit-learn ComplementNB", scikit_learn("complement")
     yield "scikit-learn ComplementNB, GridSearchCV", scikit_learn("complement-search")
     yield "scikit-learn LinearSVC", scikit_learn("svc")

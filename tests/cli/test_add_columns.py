@@ -8,10 +8,12 @@ import gzip
 import io
 import json
 import lzma
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_cases
 
 ROWS = [
     {"text": 'the bins, of "street"', "n": 1, "nested": {"a": [1.50, None]}},
@@ -172,62 +174,32 @@ def test_compressed(
     assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
 
 
-REFUSED = [
-    (
-        ("t.csv", "--columns", "label,score"),
-        2,
-        "--columns: unknown column 'score'; choose from label, probability",
-    ),
-    (("t.csv", "--columns", ""), 2, "'' contains no name; separate several names with commas"),
-    (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),
-    (
-        ("t.csv", "-o", "out.md"),
-        2,
-        "-o: the rows are written as csv, the format of SOURCE; out.md says .md",
-    ),
-    (
-        ("t.csv", "--columns", "label", "--column-prefix", "", "-o", "t.csv"),
-        2,
-        "t.csv is also an input",
-    ),
-    (
-        ("labeled.csv",),
-        1,
-        "labeled.csv:1: there is a column `label` already; --column-prefix predicted_",
-    ),
-    (
-        ("broken.csv", "-o", "out.csv"),
-        1,
-        "broken.csv:3: a quote that is opened in this row is never closed",
-    ),
-    (("plain.txt",), 1, "plain.txt: columns can be added only to jsonl, json, csv"),
-    (("folder",), 1, "folder: columns can be added only to jsonl, json, csv"),
-    (
-        ("t.csv", "t.jsonl", "-o", "out"),
-        1,
-        "t.jsonl: its format is jsonl, and that of t.csv is csv; write",
-    ),
-    (
-        ("long.jsonl", "--max-document-bytes", "99", "-o", "out"),
-        1,
-        "long.jsonl:2: the document has more than 99 bytes",
-    ),
-]
+REFUSED = read_cases("""
+    2 => t.csv --columns label,score => --columns: unknown column 'score'; choose from label, probability
+    2 => t.csv --columns '' => '' contains no name; separate several names with commas
+    2 => t.csv --columns label,label => --columns: name each column once
+    2 => t.csv -o out.md => -o: the rows are written as csv, the format of SOURCE; out.md says .md
+    2 => t.csv --columns label --column-prefix '' -o t.csv => t.csv is also an input
+    1 => labeled.csv => labeled.csv:1: there is a column `label` already; --column-prefix predicted_
+    1 => broken.csv -o out.csv => broken.csv:3: a quote that is opened in this row is never closed
+    1 => plain.txt => plain.txt: columns can be added only to jsonl, json, csv
+    1 => folder => folder: columns can be added only to jsonl, json, csv
+    1 => t.csv t.jsonl -o out => t.jsonl: its format is jsonl, and that of t.csv is csv; write
+    1 => long.jsonl --max-document-bytes 99 -o out => long.jsonl:2: the document has more than 99 bytes
+""")
 
 
 @pytest.mark.usefixtures("lines")
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    REFUSED,
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ("status", "arguments", "message"), REFUSED, ids=[words for _, words, _ in REFUSED]
 )
 def test_refused(
     nbtext: Any,
     model: str,
     table: Path,
     tmp_path: Path,
-    arguments: tuple[str, ...],
-    status: int,
+    status: str,
+    arguments: str,
     message: str,
 ) -> None:
     """What cannot be done is one line, and nothing is written."""
@@ -238,7 +210,8 @@ def test_refused(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("bins")
     before = table.read_bytes()
-    nbtext("predict", *arguments, "-m", model, "--add-columns").refused(status, message)
+    words = shlex.split(arguments)
+    nbtext("predict", *words, "-m", model, "--add-columns").refused(int(status), message)
     assert not list(tmp_path.glob("out*")) and table.read_bytes() == before
 
 

@@ -9,55 +9,62 @@ from typing import Any
 
 import click
 import pytest
+from made_files import read_cases
 
 from nbtext.cli.command import Command, Option
 from nbtext.cli.main import cli
 from nbtext.errors import SettingsError
 from nbtext.settings import Excludes, Needs, Rule, Setting, check_rules, list_parts, list_settings
 
-VALUES = {  # of options, by what stands for a value in the help
-    "P": "0.5",
-    "SHARE": "0.5",
-    "N": "2",
-    "K": "2",
-    "TIME": "3d",
-    "NAME": "name",
-    "TEXT": "text",
-    "SQL": "SELECT 1",
-    "GLOB": "*.bak",
-    "LABEL": "a",
-    "LABEL=P": "a=0.9",
-    "[LABEL=]P": "a=0.5",
-    "LABEL[=NAME]": "a",
-    "'LABEL>=P'": "a>=0.5",
-    "NAME,…": "label",
-    "N,N…": "50,100",
-    "N,N": "1,2",
-    "NAME,NAME…": "a,b",
-    "LABEL,LABEL…": "a,b",
-    "NAME=VALUE": "label=a",
-    "ADDRESS": "local",
-    "SIZE": "2MB",
-    "MODEL": "m.joblib",
-    "SOURCE": "texts.tsv",
-    "FILE": "texts.tsv",
-    "PACKAGE": "texts.tsv",
-    "DIR": "folder",
-}
-OWN_VALUES = {  # of options, by their names
-    "cost": "costs.csv",
-    "keywords": "words.toml",
-    "html": "page.html",
-    "report": "page.html",
-    "apply": "decisions.jsonl",
-    "held_out": "held.csv",
-    "output": "result.csv",
-    "rejected": "rest.csv",
-    "threshold": "a=0.5",
-    "smoothing": "2",
-    "select": "mi:5",
-    "view": "word:1",
-}
+# of options, by what stands for a value in the help
+VALUES = dict(
+    read_cases("""
+    P => 0.5
+    SHARE => 0.5
+    N => 2
+    K => 2
+    TIME => 3d
+    NAME => name
+    TEXT => text
+    SQL => SELECT 1
+    GLOB => *.bak
+    LABEL => a
+    LABEL=P => a=0.9
+    [LABEL=]P => a=0.5
+    LABEL[=NAME] => a
+    'LABEL>=P' => a>=0.5
+    NAME,… => label
+    N,N… => 50,100
+    N,N => 1,2
+    NAME,NAME… => a,b
+    LABEL,LABEL… => a,b
+    NAME=VALUE => label=a
+    ADDRESS => local
+    SIZE => 2MB
+    MODEL => m.joblib
+    SOURCE => texts.tsv
+    FILE => texts.tsv
+    PACKAGE => texts.tsv
+    DIR => folder
+    """)
+)
+# of options, by their names
+OWN_VALUES = dict(
+    read_cases("""
+    cost => costs.csv
+    keywords => words.toml
+    html => page.html
+    report => page.html
+    apply => decisions.jsonl
+    held_out => held.csv
+    output => result.csv
+    rejected => rest.csv
+    threshold => a=0.5
+    smoothing => 2
+    select => mi:5
+    view => word:1
+    """)
+)
 ARGUMENTS = {"sources": "texts.tsv", "model": "m.joblib", "models": "m.joblib"}
 
 

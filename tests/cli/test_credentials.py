@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_cases, write_rows
 
 from nbtext.errors import InputError, hide_credentials
 
@@ -94,16 +94,16 @@ def test_no_credential_is_written(nbtext: Any, tmp_path: Path, address: str, lin
 
 @pytest.mark.parametrize(
     ("typed", "shown"),
-    [
-        ("https://me:pw@host/x.csv?sig=1#2", "https://host/x.csv"),
-        ("s3://bucket/x.csv", "s3://bucket/x.csv"),
-        ("https://host:8080/@me/x", "https://host:8080/@me/x"),
-        ("postgresql://me:p/w@host:5432/x?sslpassword=1", "postgresql://host:5432/x"),
-        ("postgresql://me:p w@host/x?options=-c a=b", "postgresql://host/x"),
-        ("http://[::1]:80/x@y", "http://[::1]:80/x@y"),
-        ("zip://a.csv::https://me:pw@host/x.zip?sig=1", "zip://host/x.zip"),
-        ("a@b?c#d", "a@b?c#d"),
-    ],
+    read_cases("""
+        https://me:pw@host/x.csv?sig=1#2 => https://host/x.csv
+        s3://bucket/x.csv => s3://bucket/x.csv
+        https://host:8080/@me/x => https://host:8080/@me/x
+        postgresql://me:p/w@host:5432/x?sslpassword=1 => postgresql://host:5432/x
+        postgresql://me:p w@host/x?options=-c a=b => postgresql://host/x
+        http://[::1]:80/x@y => http://[::1]:80/x@y
+        zip://a.csv::https://me:pw@host/x.zip?sig=1 => zip://host/x.zip
+        a@b?c#d => a@b?c#d
+    """),
 )
 def test_what_is_shown_of_a_source(typed: str, shown: str) -> None:
     """What identifies a source stays; in a sentence, what follows the URL stays, too."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_cases
 
 SPAM = "free prize money winner"
 HAM = "meeting lunch project notes"
@@ -81,21 +82,18 @@ def test_several_documents_of_a_pipe_need_a_format(nbtext: Any, folder: Path, gi
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ("spam.txt -m missing --exit-status spam", "missing: does not exist"),
-        ("spam.txt -m spam.txt --exit-status spam", "spam.txt"),
-        ("absent.txt -m m --exit-status spam", "absent.txt: cannot be read"),
-        ("empty.txt -m m --exit-status spam", "no documents"),
-        ("spam.txt -m m --exit-status spam --cost absent.csv", "absent.csv: cannot be read"),
-        (
-            "spam.txt -m m --exit-status spum",
-            "the model has no label 'spum'; did you mean spam?",
-        ),
-        ("spam.txt -m s --exit-status spum", "did you mean spam?"),
-        ("spam.txt -m m --exit-status spam -o absent/x", "absent/x: cannot be written"),
-        ("spam.txt -m m --exit-status spam --exit-status ham", "given more than once"),
-        ("spam.txt -m m --exit-status spam --cluster local", "cannot be combined with"),
-    ],
+    read_cases("""
+        spam.txt -m missing --exit-status spam => missing: does not exist
+        spam.txt -m spam.txt --exit-status spam => spam.txt
+        absent.txt -m m --exit-status spam => absent.txt: cannot be read
+        empty.txt -m m --exit-status spam => no documents
+        spam.txt -m m --exit-status spam --cost absent.csv => absent.csv: cannot be read
+        spam.txt -m m --exit-status spum => the model has no label 'spum'; did you mean spam?
+        spam.txt -m s --exit-status spum => did you mean spam?
+        spam.txt -m m --exit-status spam -o absent/x => absent/x: cannot be written
+        spam.txt -m m --exit-status spam --exit-status ham => given more than once
+        spam.txt -m m --exit-status spam --cluster local => cannot be combined with
+    """),
 )
 def test_errors_are_two_or_more(nbtext: Any, folder: Path, options: str, message: str) -> None:
     nbtext("predict", *options.split()).refused(2, message)

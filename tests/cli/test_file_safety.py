@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_cases
 
 from nbtext import load_model
 
@@ -221,17 +222,17 @@ def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) ->
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     ("command", "option"),
-    [
-        ("train d.csv --text-field text --text-field body -o new", "--text-field"),
-        ("train d.csv --stop-words english --stop-words words.txt -o new", "--stop-words"),
-        ("train d.csv -o new -o newer", "-o"),
-        ("predict d.csv -m m -m n", "-m"),
-        ("evaluate d.csv --folds 2 --group-field a --group-field b", "--group-field"),
-        ("evaluate d.csv -m m --fail-under accuracy=0.1 --fail-under macro_f1=0.1", "--fail-under"),
-        ("compare d.csv --models multinomial --models bernoulli", "--models"),
-        ("explain d.csv -m m --label apple --label banana", "--label"),
-        ("train d.csv --smoothing 1 --smoothing 2 -o new", "--smoothing"),
-    ],
+    read_cases("""
+        train d.csv --text-field text --text-field body -o new => --text-field
+        train d.csv --stop-words english --stop-words words.txt -o new => --stop-words
+        train d.csv -o new -o newer => -o
+        predict d.csv -m m -m n => -m
+        evaluate d.csv --folds 2 --group-field a --group-field b => --group-field
+        evaluate d.csv -m m --fail-under accuracy=0.1 --fail-under macro_f1=0.1 => --fail-under
+        compare d.csv --models multinomial --models bernoulli => --models
+        explain d.csv -m m --label apple --label banana => --label
+        train d.csv --smoothing 1 --smoothing 2 -o new => --smoothing
+    """),
 )
 def test_an_option_that_takes_one_value(
     nbtext: Any, folder: Path, command: str, option: str

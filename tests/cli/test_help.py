@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 from command_line import DELETED
-from made_files import write_rows
+from made_files import read_cases, write_rows
 
 from nbtext.cli.command import TOPICS, Command, Option
 from nbtext.cli.main import COMMANDS, cli
@@ -212,16 +212,16 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("command", "option", "suffix"),
-    [
-        ("train t.csv -o x.joblib.gz", "-o", ".gz"),
-        ("update m t.csv -o x.xz", "-o", ".xz"),
-        ("merge m m -o x.gz", "-o", ".gz"),
-        ("vectorize t.csv -o x.npz.gz", "-o", ".gz"),
-        ("export m --to c -o x.c.zst", "-o", ".zst"),
-        ("explain t.csv -m m -o x.html.gz", "-o", ".gz"),
-        ("evaluate t.csv -m m --report x.html.gz", "--report", ".gz"),
-        ("predict t.csv -m m --cluster local -o x.jsonl.gz", "-o", ".gz"),
-    ],
+    read_cases("""
+        train t.csv -o x.joblib.gz => -o => .gz
+        update m t.csv -o x.xz => -o => .xz
+        merge m m -o x.gz => -o => .gz
+        vectorize t.csv -o x.npz.gz => -o => .gz
+        export m --to c -o x.c.zst => -o => .zst
+        explain t.csv -m m -o x.html.gz => -o => .gz
+        evaluate t.csv -m m --report x.html.gz => --report => .gz
+        predict t.csv -m m --cluster local -o x.jsonl.gz => -o => .gz
+    """),
 )
 def test_an_output_is_never_plain_under_the_name_of_a_compression(
     nbtext: Any, model: str, tmp_path: Path, command: str, option: str, suffix: str

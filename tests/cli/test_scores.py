@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import write_rows
+from made_files import read_cases, write_rows
 
 TEXTS = ["the bins of my street", "taxes and fees", "a hole in the road", "bins", "?", "noise"]
 SUFFIXES = [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".db"]
@@ -173,21 +173,21 @@ def test_a_summary(
 
 @pytest.mark.parametrize(
     ("options", "part"),
-    [
-        ("--score trsh", "--score: the model has no label 'trsh'; did you mean trash?"),
-        ("--score trash=id", "--score: there is a column id already; name the column"),
-        ("--score trash=known", "there is a column known already"),
-        ("--score trash=p --score taxes=p", "--score: two columns have the name p"),
-        ("--score trash --to header", "cannot be combined with --to header"),
-        ("--score trash=text --add-columns", "there is a column `text` already"),
-        ("--score trash=label --add-columns", "there is a column label already"),
-        ("--keep trsh>=0.5", "--keep: the model has no label 'trsh'; did you mean trash?"),
-        ("--keep trash=0.5", "'trash=0.5' is not LABEL>=P"),
-        ("--keep trash>=2", "is not LABEL>=P, with a probability P from 0 to 1"),
-        ("--rejected x.tsv", "--rejected: needs --keep"),
-        ("--keep trash>=0.5 --to tsv --rejected x.csv", "--rejected: the format is tsv"),
-        ("--summary --add-columns", "cannot be combined with"),
-    ],
+    read_cases("""
+        --score trsh => --score: the model has no label 'trsh'; did you mean trash?
+        --score trash=id => --score: there is a column id already; name the column
+        --score trash=known => there is a column known already
+        --score trash=p --score taxes=p => --score: two columns have the name p
+        --score trash --to header => cannot be combined with --to header
+        --score trash=text --add-columns => there is a column `text` already
+        --score trash=label --add-columns => there is a column label already
+        --keep trsh>=0.5 => --keep: the model has no label 'trsh'; did you mean trash?
+        --keep trash=0.5 => 'trash=0.5' is not LABEL>=P
+        --keep trash>=2 => is not LABEL>=P, with a probability P from 0 to 1
+        --rejected x.tsv => --rejected: needs --keep
+        --keep trash>=0.5 --to tsv --rejected x.csv => --rejected: the format is tsv
+        --summary --add-columns => cannot be combined with
+    """),
 )
 def test_what_has_no_meaning(
     nbtext: Any, model: str, tmp_path: Path, options: str, part: str

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 from command_line import DELETED
-from made_files import write_rows
+from made_files import read_cases, write_rows
 from test_conflicts import commands, option_of
 
 from nbtext.cli.command import Command, Option
@@ -51,67 +51,74 @@ calibrate: one d.csv -o x
 merge: one two -o x
 export: joined --to csv -o x | one --to js -o x
 """
-VALUES = {  # that have an effect on these documents; of several values, one must have it
-    "text_field": ("title", "none"),
-    "label_field": ("kind", "none"),
-    "label_fields": ("label,kind",),
-    "label": ("fruit",),
-    "missing_labels": ("fruit",),
-    "where": ("author=a1",),
-    "encoding": ("utf-16",),
-    "label_separator": ("r",),
-    "group_field": ("author",),
-    "order_field": ("year",),
-    "input_format": ("lines",),
-    "token_pattern": ("[a-z]{4,}",),
-    "max_features": ("5",),
-    "min_df": ("9",),
-    "max_df": ("0.3",),
-    "select": ("mi:3",),
-    "stop_words": ("stop.txt",),
-    "ngrams": ("1,2",),
-    "vocabulary": ("stop.txt",),
-    "analyzer": ("char",),
-    "id_field": ("author",),
-    "max_document_bytes": ("5",),
-    "query": ("SELECT 1",),
-    "top_k": ("1",),
-    "explain": ("1",),
-    "columns": ("known",),
-    "features": ("1",),
-    "keep_sample": ("10",),
-    "hash_bits": ("8",),
-    "id": ("d3",),
-    "seed": ("7", "8", "9"),
-    "documents": ("d.csv",),
-    "sizes": ("20",),
-    "seeds": ("2",),
-    "coverage": ("0.6",),
-    "threshold": ("fruit=0.999", "fruit=0.001"),
-    "min_probability": ("0.999",),
-    "test": ("other.csv",),
-    "unlabeled": ("other.csv",),
-    "against": ("other.csv",),
-    "exclude": ("*",),
-    "include": ("*.csv",),
-    "only": ("outlier",),
-    "view": ("char:2",),
-    "max_model_bytes": ("2KB",),
-    "em": ("3",),
-    "models": ("bernoulli",),
-    "predictions": ("one.jsonl",),
-    "class_weight": ("balanced",),
-    "prior": ("fruit=0.9,tool=0.1",),
-    "min_recall": ("fruit=0.5", "fruit=0.99"),
-    "min_precision": ("fruit=0.5", "fruit=0.99"),
-    "fail_under": ("accuracy=1", "micro_f1=1"),
-    "table": ("t",),
-    "delimiter": ("|",),
-    "stem": ("english",),
-    "word": ("apple",),
-    "exit_status": ("fruit",),
-    "held_out": ("held.csv",),
-    "like": ("two",),
+# values of options that have an effect on these documents; of several, one must have it
+VALUES = {
+    name: values.split(" | ")
+    for name, values in (
+        line.split(": ")
+        for line in """
+text_field: title | none
+label_field: kind | none
+label_fields: label,kind
+label: fruit
+missing_labels: fruit
+where: author=a1
+encoding: utf-16
+label_separator: r
+group_field: author
+order_field: year
+input_format: lines
+token_pattern: [a-z]{4,}
+max_features: 5
+min_df: 9
+max_df: 0.3
+select: mi:3
+stop_words: stop.txt
+ngrams: 1,2
+vocabulary: stop.txt
+analyzer: char
+id_field: author
+max_document_bytes: 5
+query: SELECT 1
+top_k: 1
+explain: 1
+columns: known
+features: 1
+keep_sample: 10
+hash_bits: 8
+id: d3
+seed: 7 | 8 | 9
+documents: d.csv
+sizes: 20
+seeds: 2
+coverage: 0.6
+threshold: fruit=0.999 | fruit=0.001
+min_probability: 0.999
+test: other.csv
+unlabeled: other.csv
+against: other.csv
+exclude: *
+include: *.csv
+only: outlier
+view: char:2
+max_model_bytes: 2KB
+em: 3
+models: bernoulli
+predictions: one.jsonl
+class_weight: balanced
+prior: fruit=0.9,tool=0.1
+min_recall: fruit=0.5 | fruit=0.99
+min_precision: fruit=0.5 | fruit=0.99
+fail_under: accuracy=1 | micro_f1=1
+table: t
+delimiter: |
+stem: english
+word: apple
+exit_status: fruit
+held_out: held.csv
+like: two
+""".strip().splitlines()
+    )
 }
 # whose effect these documents cannot show in each mode, with the reason
 UNSEEN = {
@@ -295,84 +302,30 @@ def test_no_option_is_ignored(
 
 @pytest.mark.parametrize(
     ("command", "message"),
-    [
-        (
-            "evaluate d.csv --folds 2 --model best --at-least-one",
-            "--at-least-one: cannot be used with",
-        ),
-        (
-            "evaluate d.csv --folds 2 --model best --threshold 0.5",
-            "--threshold: cannot be used with",
-        ),
-        ("review d.csv --min-df 9", "--min-df"),
-        ("review d.csv --weighting tfidf", "--weighting"),
-        (
-            "review d.csv --apply decisions.jsonl --stop-words stop.txt",
-            "does not apply: --apply searches no findings",
-        ),
-        (
-            "review d.csv --apply decisions.jsonl --label fruit",
-            "--label: cannot be combined with --apply",
-        ),
-        (
-            "train d.csv --keywords words.toml --label fruit -o x",
-            "--label: does not apply: with --keywords",
-        ),
-        (
-            "vectorize d.csv --label fruit -o x.mtx",
-            "--label: does not apply: the format mtx has no labels",
-        ),
-        (
-            "train d.csv --exclude *.bak -o x",
-            "--exclude: does not apply: SOURCE is not a directory",
-        ),
-        ("train d.npz --skip-empty -o x", "--skip-empty: does not apply: SOURCE is a matrix"),
-        (
-            "evaluate d.npz -m one --single-label",
-            "--single-label: does not apply: SOURCE is a matrix",
-        ),
-        (
-            "evaluate d.npz -m one --label-separator ;",
-            "--label-separator: d.npz has no label field",
-        ),
-        (
-            "evaluate d.csv --predictions one.jsonl --separate-fields",
-            "--separate-fields: does not apply",
-        ),
-        (
-            "evaluate d.csv --order-field year --seed 7",
-            "--seed: cannot be combined with --order-field",
-        ),
-        (
-            "evaluate d.csv --label-field label --predicted-field kind --min-probability 0.9",
-            "--min-probability: does not apply: not every prediction has a probability",
-        ),
-        ("vectorize d.csv --like one --separate-fields -o x", "--separate-fields"),
-        (
-            "review d.csv --apply decisions.jsonl --separate-fields",
-            "--separate-fields: cannot be combined with --apply",
-        ),
-        (
-            "review d.csv --apply decisions.jsonl --spreadsheet-safe -o x.csv",
-            "--spreadsheet-safe: cannot be combined with --apply",
-        ),
-        (
-            "train folder --text-field title -o x",
-            "--text-field: does not apply: SOURCE has texts without fields",
-        ),
-        (
-            "evaluate d.csv --predictions one.jsonl --at-least-one",
-            "cannot be combined with --predictions",
-        ),
-        (
-            "evaluate several.csv --label-separator ; --predictions several.jsonl --cost costs.csv",
-            "--cost: cannot be",
-        ),
-        (
-            "evaluate several.csv --label-separator ; --predictions several.jsonl --min-probability 0.9",
-            "--min-probability: cannot be used with",
-        ),
-    ],
+    read_cases("""
+        evaluate d.csv --folds 2 --model best --at-least-one => --at-least-one: cannot be used with
+        evaluate d.csv --folds 2 --model best --threshold 0.5 => --threshold: cannot be used with
+        review d.csv --min-df 9 => --min-df
+        review d.csv --weighting tfidf => --weighting
+        review d.csv --apply decisions.jsonl --stop-words stop.txt => does not apply: --apply searches no findings
+        review d.csv --apply decisions.jsonl --label fruit => --label: cannot be combined with --apply
+        train d.csv --keywords words.toml --label fruit -o x => --label: does not apply: with --keywords
+        vectorize d.csv --label fruit -o x.mtx => --label: does not apply: the format mtx has no labels
+        train d.csv --exclude *.bak -o x => --exclude: does not apply: SOURCE is not a directory
+        train d.npz --skip-empty -o x => --skip-empty: does not apply: SOURCE is a matrix
+        evaluate d.npz -m one --single-label => --single-label: does not apply: SOURCE is a matrix
+        evaluate d.npz -m one --label-separator ; => --label-separator: d.npz has no label field
+        evaluate d.csv --predictions one.jsonl --separate-fields => --separate-fields: does not apply
+        evaluate d.csv --order-field year --seed 7 => --seed: cannot be combined with --order-field
+        evaluate d.csv --label-field label --predicted-field kind --min-probability 0.9 => --min-probability: does not apply: not every prediction has a probability
+        vectorize d.csv --like one --separate-fields -o x => --separate-fields
+        review d.csv --apply decisions.jsonl --separate-fields => --separate-fields: cannot be combined with --apply
+        review d.csv --apply decisions.jsonl --spreadsheet-safe -o x.csv => --spreadsheet-safe: cannot be combined with --apply
+        train folder --text-field title -o x => --text-field: does not apply: SOURCE has texts without fields
+        evaluate d.csv --predictions one.jsonl --at-least-one => cannot be combined with --predictions
+        evaluate several.csv --label-separator ; --predictions several.jsonl --cost costs.csv => --cost: cannot be
+        evaluate several.csv --label-separator ; --predictions several.jsonl --min-probability 0.9 => --min-probability: cannot be used with
+    """),
 )
 def test_an_option_without_meaning_for_the_labels(
     nbtext: Any, folder: Path, command: str, message: str

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_files import read_cases
 from scipy.stats import binomtest
 
 from nbtext import TextClassifier
@@ -242,45 +243,22 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (
-            ["--min-recall", "ham=0.9999"],
-            "--min-recall: recall 0.9999 of ham with 0.95 confidence needs at least 29,956",
-        ),
-        (
-            ["--min-precision", "spam=0.999"],
-            "--min-precision: precision 0.999 of spam cannot be assured",
-        ),
-        (
-            ["--min-recall", "hum=0.9"],
-            "--min-recall: the model has no label 'hum'; did you mean ham?",
-        ),
-        (
-            ["--min-recall", "ham=1"],
-            "--min-recall: ham=1 is not a valid value; give a number between 0 and 1",
-        ),
-        (["--min-recall", "ham=a"], "'ham=a' is not LABEL=P"),
-        (["--min-recall", "0.9"], "'0.9' is not LABEL=P"),
-        (
-            ["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"],
-            "--min-recall: a label has two targets",
-        ),
-        (["--confidence", "0.9"], "--confidence: needs --min-recall or --min-precision"),
-        (
-            ["--min-recall", "ham=0.9", "--optimize", "accuracy"],
-            "--optimize: accuracy and the targets",
-        ),
-        (
-            ["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"],
-            "cannot be reached together with the other targets",
-        ),
-    ],
+    read_cases("""
+        --min-recall ham=0.9999 => --min-recall: recall 0.9999 of ham with 0.95 confidence needs at least 29,956
+        --min-precision spam=0.999 => --min-precision: precision 0.999 of spam cannot be assured
+        --min-recall hum=0.9 => --min-recall: the model has no label 'hum'; did you mean ham?
+        --min-recall ham=1 => --min-recall: ham=1 is not a valid value; give a number between 0 and 1
+        --min-recall ham=a => 'ham=a' is not LABEL=P
+        --min-recall 0.9 => '0.9' is not LABEL=P
+        --min-recall ham=0.9 --min-recall ham=0.8 => --min-recall: a label has two targets
+        --confidence 0.9 => --confidence: needs --min-recall or --min-precision
+        --min-recall ham=0.9 --optimize accuracy => --optimize: accuracy and the targets
+        --min-recall ham=0.99 --min-recall spam=0.99 => cannot be reached together with the other targets
+    """),
 )
-def test_targets_without_a_meaning(
-    nbtext: Any, mails: Path, options: list[str], message: str
-) -> None:
+def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: str, message: str) -> None:
     """One line says what is wrong, and no model is written."""
-    ran = nbtext("train", "train.csv", "-o", "none", *options, cwd=mails)
+    ran = nbtext(f"train train.csv -o none {options}", cwd=mails)
     assert ran.status in (1, 2)
     assert message in ran.err
     assert ran.err.count("\n") <= 4
@@ -340,27 +318,12 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
     nbtext("train train.csv -o t", cwd=mails).ok()
     (mails / "cost.csv").write_text("ham,spam,10\n")
     nbtext("predict test.csv -m t -o p.jsonl", cwd=mails).ok()
-    for command, options, message in (
-        (
-            "predict",
-            ["--threshold", "spam=0.9", "--cost", "cost.csv"],
-            "cannot be combined with --cost, because both decide",
-        ),
-        (
-            "predict",
-            ["--threshold", "spam=0.9", "--coverage", "0.9"],
-            "cannot be combined with --coverage, because both decide",
-        ),
-        ("predict", ["--threshold", "spam=1.5"], "--threshold: spam=1.5 is not a probability"),
-        ("predict", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
-        ("evaluate", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
-        (
-            "predict",
-            ["--threshold", "spam=0.5", "--threshold", "spam=0.6"],
-            "--threshold: a label has two thresholds",
-        ),
-    ):
-        ran = nbtext(command, "test.csv", "-m", "t", *options, cwd=mails)
+    for command, message in read_cases("""
+        predict --threshold spam=0.9 --cost cost.csv => cannot be combined with --cost, because both decide
+        predict --threshold spum=0.5 => --threshold: the model has no label 'spum'
+        evaluate --threshold spum=0.5 => --threshold: the model has no label 'spum'
+    """):
+        ran = nbtext(f"{command} test.csv -m t", cwd=mails)
         assert ran.status != 0
         assert message in ran.err
     ran = nbtext("evaluate test.csv --predictions p.jsonl --threshold spam=0.9", cwd=mails)

@@ -73,33 +73,33 @@ def test_what_never_matches_is_never_a_feature(
 @pytest.mark.parametrize(
     ("features", "expected"),
     [
-        ({}, ["The", "isn't", "a", "é", "red car", " red", "red  car", "ed c", "x", "U.S."]),
-        ({"ngrams": (1, 2)}, ["The", "isn't", "a", "é", " red", "red  car", "ed c", "x", "U.S."]),
-        ({"lowercase": False, "token_pattern": r"\S+"}, ["red car", " red", "red  car", "ed c"]),
+        ({}, "The,isn't,a,é,red car, red,red  car,ed c,x,U.S."),
+        ({"ngrams": (1, 2)}, "The,isn't,a,é, red,red  car,ed c,x,U.S."),
+        ({"lowercase": False, "token_pattern": r"\S+"}, "red car, red,red  car,ed c"),
         (
             {"strip_accents": "unicode", "token_pattern": r"\w+"},
-            ["The", "isn't", "é", "café", "red car", " red", "red  car", "ed c", "U.S."],
+            "The,isn't,é,café,red car, red,red  car,ed c,U.S.",
         ),
         (
             {"stop_words": ("the", "red"), "ngrams": (1, 2)},
-            ["The", "the", "isn't", "a", "é", "red car", " red", "red  car", "ed c", "x", "U.S."],
+            "The,the,isn't,a,é,red car, red,red  car,ed c,x,U.S.",
         ),
         (
             {"analyzer": "char", "ngrams": (2, 4)},
-            ["The", "isn't", "a", "é", "red car", "red  car", "x", "U.S.", "running"],
+            "The,isn't,a,é,red car,red  car,x,U.S.,running",
         ),
         (
             {"analyzer": "char_wb", "ngrams": (3, 4)},
-            ["The", "isn't", "a", "é", "red car", "red  car", "ed c", "x", "U.S.", "running"],
+            "The,isn't,a,é,red car,red  car,ed c,x,U.S.,running",
         ),
         (
             {"stem": "english", "token_pattern": r"\w+"},
-            ["The", "isn't", "red car", " red", "red  car", "ed c", "U.S.", "running"],
+            "The,isn't,red car, red,red  car,ed c,U.S.,running",
         ),
     ],
 )
-def test_entries_of_a_vocabulary(features: dict[str, Any], expected: list[str]) -> None:
-    assert unmatched(WORDS, **features) == expected
+def test_entries_of_a_vocabulary(features: dict[str, Any], expected: str) -> None:
+    assert ",".join(unmatched(WORDS, **features)) == expected
 
 
 def test_causes() -> None:

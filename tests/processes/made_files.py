@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 
+def read_cases(text: str) -> list[list[str]]:
+    """Return the parts of each line, between which `=>` stands."""
+    return [line.strip().split(" => ") for line in text.strip().splitlines()]
+
+
 def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 

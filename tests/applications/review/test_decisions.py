@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import read_rows, write_rows
+from made_files import read_cases, read_rows, write_rows
 
 ROWS = [
     {"id": "a", "text": "red round apple", "label": "fruit"},
@@ -60,27 +60,17 @@ def test_ids_and_labels_that_are_numbers(apply: Any, folder: Path) -> None:
     apply("x.jsonl", decision | {"label": float("nan")}).refused(1, "needs a label")
 
 
-def test_places_tell_equal_ids_apart(apply: Any, folder: Path) -> None:
-    """An id that two documents have needs the place."""
-    write_rows(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
-    decision = {"id": "a", "decision": "remove"}
-    apply("x.jsonl", decision).refused(
-        1, "d.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2"
-    )
-    assert apply("x.jsonl", decision | {"place": "x.jsonl:2"}).records == [ROWS[0]]
-
-
 @pytest.mark.parametrize(
     ("line", "what"),
-    [
-        ("{broken", "is not a JSON object with the id of a document"),
-        ('{"id": null, "decision": "remove"}', "is not a JSON object with the id of a document"),
-        ('{"id": "a", "decision": "delete"}', "not one of keep, relabel, remove"),
-        ('{"id": "a", "decision": "relabel"}', "needs a label"),
-        ('{"id": "a", "decision": "relabel", "label": [""]}', "needs a label"),
-        ('{"id": "a", "place": 2, "decision": "remove"}', "`place` is not a string"),
-        ('{"id": "zz", "decision": "remove"}', "no such document"),
-    ],
+    read_cases("""
+        {broken => is not a JSON object with the id of a document
+        {"id": null, "decision": "remove"} => is not a JSON object with the id of a document
+        {"id": "a", "decision": "delete"} => not one of keep, relabel, remove
+        {"id": "a", "decision": "relabel"} => needs a label
+        {"id": "a", "decision": "relabel", "label": [""]} => needs a label
+        {"id": "a", "place": 2, "decision": "remove"} => `place` is not a string
+        {"id": "zz", "decision": "remove"} => no such document
+    """),
 )
 def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> None:
     """Each is one line that names the place, and nothing is written."""
@@ -106,15 +96,6 @@ def test_characters_that_end_a_line_elsewhere(
     nbtext("review x.jsonl --apply d.jsonl -o y.jsonl").ok()
     found = [json.loads(line) for line in (folder / "y.jsonl").read_bytes().split(b"\n")[:-1]]
     assert found == [ROWS[0], ROWS[1] | {"id": name, "label": label}]
-
-
-def test_two_decisions_for_one_document(apply: Any, folder: Path) -> None:
-    """They are an error, so that none wins."""
-    first = {"id": "a", "decision": "relabel", "label": "tools"}
-    apply("x.jsonl -o y.jsonl", first, first | {"label": "fruit"}).refused(
-        1, "d.jsonl:2: an earlier line has a decision for this document; keep one of them"
-    )
-    assert not (folder / "y.jsonl").exists()
 
 
 def test_decisions_about_unreadable_documents(apply: Any, folder: Path) -> None:
