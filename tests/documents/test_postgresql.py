@@ -1,13 +1,17 @@
 """`--query` with a real PostgreSQL server. Skipped where no server is installed."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from command_line import nbtext  # noqa: F401  a fixture
+from made_files import write_rows
 from reading import read
 
 from nbtext.documents.settings import InputSettings
@@ -157,3 +161,26 @@ def test_what_cannot_be_reached(url: str) -> None:
         assert "secret" not in str(raised.value)
     with pytest.raises(NbtextError, match="permission denied"):
         read(url.replace("nb:secret", "reader:secret"), query="select text from many")
+
+
+def test_decisions_about_rows_become_json_lines(url: str, nbtext: Any, tmp_path: Path) -> None:  # noqa: F811
+    """As those of a SQLite file: of all columns, without a row that is removed; the table stays."""
+    query = "select id, body as text, queue as label, price, at::date as day, gone from tickets"
+    decided = [
+        {"id": "1", "decision": "relabel", "label": "streets"},
+        {"id": "3", "place": f"{url.partition(':')[0]}:///postgres:3", "decision": "remove"},
+    ]
+    write_rows(tmp_path / "d.jsonl", decided)
+    ask = ("review", url, "--query", f"{query} order by id", "--apply", "d.jsonl")
+    done = nbtext(*ask, cwd=tmp_path).ok()
+    assert "secret" not in done.out + done.err
+    kept = [
+        {"id": str(n), "text": text, "label": label, "price": f"{n}.50", "gone": None}
+        for n, (text, label) in enumerate(TEXTS, 1)
+    ]
+    expected = [kept[0] | {"label": "streets"}, kept[1], kept[3]]
+    found = [{name: row[name] for name in row if name != "day"} for row in done.records]
+    assert [{**row, "id": str(row["id"])} for row in found] == expected
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", row["day"]) for row in done.records)
+    nbtext(*ask, "-o", "o.csv", cwd=tmp_path).refused(2, "the documents are written as jsonl")
+    assert [row[2] for row in read(url, query=query)] == [label for _, label in TEXTS]
