@@ -11,47 +11,58 @@ from pathlib import Path
 from typing import Any
 
 import click
-from made_files import write_rows
+from made_files import read_cases, write_rows
 
 from nbtext.cli.command import Command, FileType
 from nbtext.cli.main import LazyGroup, cli
 
 CSV = "id,text,label\n1,red round,apple\n2,yellow long,banana\n3,green round,apple\n4,long old,banana\n"
-COMMANDS = {  # of each command that names an output, what it needs beside it
-    "train": ["d.csv", "-q"],
-    "predict": ["d.csv", "-m", "m"],
-    "evaluate": ["d.csv", "-m", "m"],
-    "prevalence": ["d.csv", "-m", "m"],
-    "vectorize": ["d.csv"],
-    "label": ["d.csv"],
-    "inspect": ["m"],
-    "explain": ["d.csv", "-m", "m"],
-    "compare": ["d.csv", "-m", "m", "-m", "n"],
-    "diff": ["m", "n"],
-    "sample": ["m"],
-    "review": ["d.csv"],
-    "update": ["m", "e.csv"],
-    "forget": ["m", "one.csv"],
-    "merge": ["m", "n"],
-    "calibrate": ["m", "d.csv"],
-    "export": ["m", "--to", "csv"],
+# of each command that names an output, what it needs beside it
+COMMANDS = {
+    name: words.split()
+    for name, words in read_cases("""
+        train => d.csv -q
+        predict => d.csv -m m
+        evaluate => d.csv -m m
+        prevalence => d.csv -m m
+        vectorize => d.csv
+        label => d.csv
+        inspect => m
+        explain => d.csv -m m
+        compare => d.csv -m m -m n
+        diff => m n
+        sample => m
+        review => d.csv
+        update => m e.csv
+        forget => m one.csv
+        merge => m n
+        calibrate => m d.csv
+        export => m --to csv
+    """)
 }
-WAYS = [  # further ways to write a file
-    *(
-        ["predict", "d.csv", "-m", "m", "--to", form]
-        for form in ("jsonl", "json", "csv", "markdown", "fasttext")
-    ),
-    *(
-        ["predict", f"d.{form}", "-m", "m", "--add-columns"]
-        for form in ("csv", "jsonl", "db", "parquet", "arrow")
-    ),
-    ["vectorize", "d.csv", "--to", "svmlight"],
-    ["vectorize", "d.csv", "--to", "mtx"],
-    *(["export", "m", "--to", form] for form in ("c", "js")),
-    ["export", "m", "--to", "joblib", "--max-model-bytes", "9KB"],
-    ["review", "d.csv", "--apply", "decisions.jsonl"],
-    ["review", "d.parquet", "--apply", "decisions.jsonl"],
-    ["review", "d.db", "--apply", "decisions.jsonl"],
+# further ways to write a file
+WAYS = [
+    line.split()
+    for line in """
+predict d.csv -m m --to jsonl
+predict d.csv -m m --to json
+predict d.csv -m m --to csv
+predict d.csv -m m --to markdown
+predict d.csv -m m --to fasttext
+predict d.csv -m m --add-columns
+predict d.jsonl -m m --add-columns
+predict d.db -m m --add-columns
+predict d.parquet -m m --add-columns
+predict d.arrow -m m --add-columns
+vectorize d.csv --to svmlight
+vectorize d.csv --to mtx
+export m --to c
+export m --to js
+export m --to joblib --max-model-bytes 9KB
+review d.csv --apply decisions.jsonl
+review d.parquet --apply decisions.jsonl
+review d.db --apply decisions.jsonl
+""".strip().splitlines()
 ]
 
 

@@ -344,18 +344,6 @@ def test_what_a_cluster_cannot_do(
             "tcp://127.0.0.1:9: does not answer",
             {"DASK_NBTEXT__TIMEOUT": "1s"},
         ),
-        (
-            (*train, "--cluster", "somewhere"),
-            2,
-            "--cluster: 'somewhere' is not an address; give tcp",
-            {},
-        ),
-        (
-            (*train, *there, "--token-pattern", "a"),
-            2,
-            "--token-pattern: a custom pattern cannot be used with --cluster",
-            {},
-        ),
         *(
             (
                 (*train, *there, "--model", name),
@@ -364,13 +352,6 @@ def test_what_a_cluster_cannot_do(
                 {},
             )
             for name in ("best", "combined", "logistic", "nbsvm", "stacked", "svm")
-        ),
-        (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
-        (
-            ("train", "0000.jsonl", *there, "-o", "m"),
-            2,
-            "0000.jsonl: a relative path may be a different file",
-            {},
         ),
         ((*ask, *there, "--to", "csv"), 2, "--to: --cluster writes only jsonl and tsv", {}),
         (("predict", texts[0], "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),

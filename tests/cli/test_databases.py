@@ -2,12 +2,14 @@
 databases at URLs.
 """
 
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_cases
 
 QUERY = ("--query", "select id, body as text, queue as label from tickets")
 LABEL = (
@@ -114,49 +116,25 @@ def test_a_table_of_another_file(nbtext: Any, folder: Path, model: str, tmp_path
         assert row[6] == pytest.approx(record["probability"], abs=1e-6)
 
 
-ADD = ("--add-columns", "-o", "out")
-REFUSED = [
-    ((*LABEL, "-o", "tickets.db"), "tickets.db is also an input"),
-    (
-        (*LABEL, "-o", "full.db"),
-        "--table: full.db has a table `predictions` already; give the new table another name",
-    ),
-    ((*LABEL, "-o", "text.db"), "text.db: cannot be written: file is not a database"),
-    (
-        (*LABEL, "-o", "none/x.db"),
-        "none/x.db: cannot be written: no such file or directory; make its folder first",
-    ),
-    (
-        (*LABEL, "-o", "x.db", "--table", ""),
-        "--table: the name of the table is empty; name it, or leave out --table",
-    ),
-    ((*LABEL, "-o", "x.db.gz"), "-o: x.db.gz: sqlite is not compressed as a whole; leave out .gz"),
-    (
-        (*LABEL, "-o", "out.md"),
-        "the rows are written as sqlite, the format of SOURCE; out.md says .md",
-    ),
-    (
-        ("predict", "tickets.db", "--query", "select body as text, 1 as Label from tickets", *ADD),
-        "there is a column `label` already; --column-prefix",
-    ),
-    (
-        ("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"),
-        "the query fails: no such column: none",
-    ),
-    (
-        ("predict", "tickets.db", "-o", "out.tsv"),
-        "has not one table, but: other, tickets; give --query",
-    ),
-    (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave out --table"),
-    (("predict", "t.csv", "--query", "select 1", "-o", "out.csv"), "t.csv: is not a database"),
-]
+REFUSED = read_cases("""
+LABEL -o tickets.db => tickets.db is also an input
+LABEL -o full.db => --table: full.db has a table `predictions` already; give the new table another name
+LABEL -o text.db => text.db: cannot be written: file is not a database
+LABEL -o none/x.db => none/x.db: cannot be written: no such file or directory; make its folder first
+LABEL -o x.db --table '' => --table: the name of the table is empty; name it, or leave out --table
+LABEL -o x.db.gz => -o: x.db.gz: sqlite is not compressed as a whole; leave out .gz
+LABEL -o out.md => the rows are written as sqlite, the format of SOURCE; out.md says .md
+predict tickets.db --query 'select body as text, 1 as Label from tickets' --add-columns -o out => there is a column `label` already; --column-prefix
+predict tickets.db --query 'select none' -o out.tsv => the query fails: no such column: none
+predict tickets.db -o out.tsv => has not one table, but: other, tickets; give --query
+predict t.csv --table x --add-columns -o out => --table: csv has no tables; leave out --table
+predict t.csv --query 'select 1' -o out.csv => t.csv: is not a database
+""")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), REFUSED, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_refused(
-    nbtext: Any, folder: Path, model: str, tmp_path: Path, arguments: tuple[str, ...], message: str
+    nbtext: Any, folder: Path, model: str, tmp_path: Path, arguments: str, message: str
 ) -> None:
     """One line, and no file changes or is left behind."""
     (tmp_path / "tickets.db").write_bytes((folder / "tickets.db").read_bytes())
@@ -167,7 +145,8 @@ def test_refused(
     with closing(sqlite3.connect(tmp_path / "full.db")) as connection:
         connection.execute("create table Predictions (a)")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    result = nbtext(*arguments, "-m", model)
+    words = shlex.split(arguments.replace("LABEL", shlex.join(LABEL)))
+    result = nbtext(*words, "-m", model)
     assert result.status in (1, 2) and result.out == ""
     assert message in result.err, result.err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
