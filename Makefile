@@ -100,15 +100,16 @@ bench: $(VENV)/.check
 # Measure every other published figure, too. This takes much longer.
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py
-	$(BIN)/python tests/benchmarks/draws.py --sizes 5,10,20 "" "--model multinomial" "--model complement" "--model dirichlet"
-	$(BIN)/python tests/benchmarks/draws.py --sizes all "" "--model combined"
-	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus rt-2k --sizes 20 "" "--unlabeled {others} --em 10"
+	$(BIN)/python tests/benchmarks/draws.py --sizes 5,10,20 --draws 20 ""
+	$(BIN)/python tests/benchmarks/draws.py --sizes all --test 100000 "" "--model best" "--model combined"
+	$(BIN)/python tests/benchmarks/draws.py --at-random --sizes 50,100,200,500,1000 --draws 20
+	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --sizes 10 --draws 4 --test 10000 "" "--unlabeled {others} --em 10"
 	$(BIN)/python tests/benchmarks/keywords.py
 	$(BIN)/python tests/benchmarks/label.py
 	$(BIN)/python tests/benchmarks/prevalence.py
 	$(BIN)/python tests/benchmarks/prevalence.py --groups
 	$(BIN)/python tests/benchmarks/prevalence.py --several
-	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus imdb --corpus banking77 --sizes all "" "--max-model-bytes 300KB" "--model best" \
+	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus imdb --corpus banking77 --sizes all --test 100000 "" "--max-model-bytes 300KB" \
 		"--model best --max-model-bytes 1MB" "--model best --max-model-bytes 300KB"
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
 	$(BIN)/python tests/benchmarks/scale.py --cluster --predict --shards $(VENV) 2
