@@ -243,6 +243,8 @@ def _predict_sources(given: Predict) -> int:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
     run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
+    if filter or given.summary:  # not all documents go there
+        output = "-"
     with running.open_documents(
         given.sources, read, run, trained_on=fitted.input, output=output
     ) as (source, on_batch):

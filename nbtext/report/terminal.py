@@ -98,8 +98,10 @@ def name_features(parts: Sequence[Any]) -> list[str]:
     training document has.
     """
     names = show_features([part.feature for part in parts])
-    marks = (" (untrained)" * part.is_untrained for part in parts)
-    return list(map("".join, zip(names, marks, strict=True)))
+    return [
+        f"{name}{' (untrained)' * part.is_untrained}"
+        for name, part in zip(names, parts, strict=True)
+    ]
 
 
 def show_number(number: float | None, form: str) -> str:

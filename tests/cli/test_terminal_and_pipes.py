@@ -290,4 +290,5 @@ def test_a_line_at_the_end(nbtext: Any, command: str) -> None:
     nbtext("train d.csv -q -o m").ok()
     assert nbtext(command).ok().err.endswith(f"2 documents to {command.rsplit(maxsplit=1)[-1]}\n")
     assert nbtext(f"{command} -q").ok().err == ""
-    assert " documents to " not in nbtext("predict lines.txt -m m").ok().err
+    for options in ("", "--summary -o s.tsv", "--keep a>=0.9 -o k.tsv"):  # not all go there
+        assert " documents to " not in nbtext(f"predict lines.txt -m m {options}").ok().err
