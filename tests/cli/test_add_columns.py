@@ -190,9 +190,7 @@ REFUSED = read_cases("""
 
 
 @pytest.mark.usefixtures("lines")
-@pytest.mark.parametrize(
-    ("status", "arguments", "message"), REFUSED, ids=[words for _, words, _ in REFUSED]
-)
+@pytest.mark.parametrize(("status", "arguments", "message"), REFUSED)
 def test_refused(
     nbtext: Any,
     model: str,

@@ -132,7 +132,7 @@ predict t.csv --query 'select 1' -o out.csv => t.csv: is not a database
 """)
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[message for _, message in REFUSED])
+@pytest.mark.parametrize(("arguments", "message"), REFUSED)
 def test_refused(
     nbtext: Any, folder: Path, model: str, tmp_path: Path, arguments: str, message: str
 ) -> None:

@@ -173,16 +173,16 @@ FILES = {
     "empty.csv": "text,label\n",
 }
 # the rooms whose hints are typed; those of documents are in the tests above
-ROOMS = (
-    "model/growth.py",
-    "model/settings.py",
-    "artifact/reduction.py",
-    "settings.py",
-    "cluster/*.py",
-    "applications/review/*.py",
-    "applications/label/*.py",
-    "applications/prevalence/*.py",
-)
+ROOMS = """
+model/growth.py
+model/settings.py
+artifact/reduction.py
+settings.py
+cluster/*.py
+applications/review/*.py
+applications/label/*.py
+applications/prevalence/*.py
+""".strip().splitlines()
 # Commands that make what is needed (-: none); one that is refused; a part of the hint; and commands
 # that do what it says (-: none that needs no terminal or cluster)
 TYPED = r"""
