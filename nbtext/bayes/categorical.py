@@ -54,6 +54,8 @@ class ValueCounts(ClassStatistics):
     n_values  m; feature j has m − 1 columns from j(m − 1) on
     """
 
+    ABSENCE: ClassVar[tuple[str, ...]] = ("present",)
+
     present: Integers
     n_values: int
 
@@ -141,35 +143,33 @@ def leave_out(
     """Return leave-one-out scores. Only the scores of each document's own classes change.
 
     A class loses the document's values and one document, which changes the probability of absent
-    features too. Pairs with the same number of copies are scored together, because the score of an
-    empty document depends on that number.
+    features too, and so the score of an empty document.
     """
     present, n_values = _count_present(statistics)
     pairs = left_out.pairs
     valued = derive(pairs, Values(n_values)) if isinstance(statistics, ValueCounts) else pairs
     positions = statistics.locate(valued)
-    of_class = statistics.classes
-    entry_copies = left_out.copies[pairs.entry_documents]
-    own = np.zeros(len(pairs))
-    for copies in np.unique(left_out.copies).tolist():
-        rows = left_out.copies == copies
-        entries = entry_copies == copies
+    empty_document = np.zeros(len(pairs))
+    for copies, rows, entries, numbers in left_out.group_entries(statistics):
         others = np.maximum(statistics.class_documents - copies, 0)
         totals = others + n_values * smoothing
         all_absent = log_share(others, totals, smoothing)
+        of_class = statistics.classes[entries]
         # negative for a feature that the left-out documents must have
-        lacking = np.maximum(others[of_class] - present, 0)
+        lacking = np.maximum(others[of_class] - present[entries], 0)
         absent = log_share(lacking, totals, smoothing, of=of_class)
-        empty_document = statistics.n_features // (n_values - 1) * all_absent
-        empty_document = empty_document + statistics.class_sums(absent - all_absent[of_class]) / (
-            n_values - 1
-        )
-        here = positions[entries]
-        value = log_share(statistics.documents[here] - copies, totals, smoothing, of=of_class[here])
-        differences = np.zeros(len(positions))
-        differences[entries] = value - absent[here]
-        own[rows] = empty_document[pairs.classes[rows]] + pairs.sum_entries(differences)[rows]
-    return left_out.replace_own(scores, own)
+        values = numbers * (absent - all_absent[of_class])
+        sums = np.bincount(of_class, weights=values, minlength=statistics.n_classes)
+        empty = statistics.n_features // (n_values - 1) * all_absent + sums / (n_values - 1)
+        empty_document[rows] = empty[pairs.classes[rows]]
+    of_pair = pairs.entry_documents
+    others = np.maximum(statistics.class_documents[pairs.classes] - left_out.copies, 0)
+    totals = others + n_values * smoothing
+    lacking = np.maximum(others[of_pair] - present[positions], 0)
+    absent = log_share(lacking, totals, smoothing, of=of_pair)
+    remaining = statistics.documents[positions] - left_out.copies[of_pair]
+    value = log_share(remaining, totals, smoothing, of=of_pair)
+    return left_out.replace_own(scores, empty_document + pairs.sum_entries(value - absent))
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
+from nbtext.features.hashing import mix64
 from nbtext.kernel import choose_version
 from nbtext.numerics import log
 from nbtext.records import frozen
@@ -87,6 +88,9 @@ class ClassStatistics:
     totals           the totals over all documents, if a document can have several classes or none;
                      None: each has one class, and the totals are the sums over the classes
     """
+
+    # the columns on which the weight of the absence of a feature depends
+    ABSENCE: ClassVar[tuple[str, ...]] = ("documents",)
 
     class_documents: Array
     indptr: Integers
@@ -156,6 +160,15 @@ class ClassStatistics:
         if values.dtype.kind == "f":
             return row_sums(self.indptr, values)
         return np.diff(running_sums(values)[self.indptr])
+
+    @cached_property
+    def different_entries(self) -> tuple[Integers, Integers]:
+        """One of the entries with equal columns ABSENCE in a class, and how many there are."""
+        keys = self.classes.astype(np.uint64)
+        for name in self.ABSENCE:
+            keys = mix64(keys) ^ getattr(self, name).astype(np.float64).view(np.uint64)
+        _, first, numbers = np.unique(mix64(keys), return_index=True, return_counts=True)
+        return first, numbers
 
     @cached_property
     def class_occurrences(self) -> Array:

@@ -7,18 +7,19 @@ Naive Bayes Text Classification, 1998).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.records import LazyProperty, frozen
 
+Entries = Integers | slice  # of class statistics
 FeatureIds = Integers  # the features of a generated document, each as often as it occurs
 
 
@@ -98,6 +99,21 @@ class LeftOut:
             values[classes] - (self.all_copies[rows] - self.copies) * amounts[rows]
         )
         return np.asarray(found)
+
+    def group_entries(
+        self, statistics: ClassStatistics
+    ) -> Iterator[tuple[int, Mask, Entries, Integers | int]]:
+        """Yield each number of copies, the pairs that have it, entries, and how many equal entries
+        each stands for.
+
+        With several numbers of copies, the entries are the different ones, which are few, so that
+        the time does not grow with numbers of copies times entries.
+        """
+        numbers = np.unique(self.copies).tolist()
+        every = slice(None), 1
+        entries, times = every if len(numbers) == 1 else statistics.different_entries
+        for copies in numbers:
+            yield copies, self.copies == copies, entries, times
 
     def count_unseen(self, frequencies: Integers) -> Floats:
         """Return the sum of the counts of features that no remaining document has, (n,).

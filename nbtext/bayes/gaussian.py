@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.event_model import Entries, EventModel, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
@@ -51,6 +51,8 @@ class Moments(ClassStatistics):
                       zeros included
     largest_variance  the largest variance of a feature's weights in all documents of all classes
     """
+
+    ABSENCE: ClassVar[tuple[str, ...]] = ("documents", "occurrences", "squares")
 
     squares: Floats
     variances: Floats
@@ -161,45 +163,43 @@ def leave_out(
     classes change.
 
     The weights of the document and its copies are subtracted from the sums of a class, their
-    squares from its sums of squares, and the number of copies from its documents. Pairs with the
-    same number of copies are scored together.
+    squares from its sums of squares, and the number of copies from its documents.
     """
     assert isinstance(statistics, Moments)  # which compute_moments returns
     floor, unit = _floor(statistics, smoothing)
-    documents = left_out.pairs
-    of_class = statistics.classes
-    sums = statistics.occurrences
-    squares = statistics.squares
-    entries = statistics.locate(documents)
-    entry_copies = left_out.copies[documents.entry_documents]
-    x = documents.counts.astype(np.float64)
-    own = np.zeros(len(documents))
-    for copies in np.unique(left_out.copies).tolist():
-        rows = left_out.copies == copies
-        is_here = entry_copies == copies
-        others = np.maximum(statistics.class_documents - copies, 1)
-        # evidence of the absence of a feature; 0 if the left-out documents must have it
-        light, heavy = _evidence(*_remaining_moments(others[of_class], sums, squares), floor)
-        may_lack = statistics.class_documents[of_class] - statistics.documents >= copies
-        light = np.where(may_lack, light, 0)
-        heavy = np.where(may_lack, heavy, 0)
-        empty_light = statistics.n_features * _log_density(floor) + statistics.class_sums(light)
-        here = entries[is_here]
-        own_x = x[is_here]
-        variances, means = _remaining_moments(
-            others[of_class[here]],
-            sums[here] - copies * own_x,
-            squares[here] - copies * own_x * own_x,
-        )
-        light_x, heavy_x = _evidence(variances, own_x - means, floor)
-        light_sums = np.zeros(len(x))
-        heavy_sums = np.zeros(len(x))
-        light_sums[is_here] = light_x - light[here]
-        heavy_sums[is_here] = heavy_x - heavy[here]
-        classes = documents.classes[rows]
-        own[rows] = (empty_light[classes] + documents.sum_entries(light_sums)[rows]) - unit * (
-            statistics.class_sums(heavy)[classes] + documents.sum_entries(heavy_sums)[rows]
-        )
+    pairs = left_out.pairs
+
+    def weigh_absence(entries: Entries, copies: Integers | int) -> tuple[Floats, Floats]:
+        """Return the evidence of the absence of features; 0 if the left-out documents must have
+        it.
+        """
+        documents = statistics.class_documents[statistics.classes[entries]]
+        moments = statistics.occurrences[entries], statistics.squares[entries]
+        others = np.maximum(documents - copies, 1)
+        light, heavy = _evidence(*_remaining_moments(others, *moments), floor)
+        may_lack = documents - statistics.documents[entries] >= copies
+        return light * may_lack, heavy * may_lack
+
+    empty = np.zeros((2, len(pairs)))
+    for copies, rows, same, numbers in left_out.group_entries(statistics):
+        for place, values in enumerate(weigh_absence(same, copies)):
+            sums = np.bincount(statistics.classes[same], numbers * values, statistics.n_classes)
+            empty[place, rows] = sums[pairs.classes[rows]]
+
+    entries = statistics.locate(pairs)
+    entry_copies = left_out.copies[pairs.entry_documents]
+    light, heavy = weigh_absence(entries, entry_copies)
+    x = pairs.counts.astype(np.float64)
+    variances, means = _remaining_moments(
+        np.maximum(statistics.class_documents[statistics.classes[entries]] - entry_copies, 1),
+        statistics.occurrences[entries] - entry_copies * x,
+        statistics.squares[entries] - entry_copies * x * x,
+    )
+    light_x, heavy_x = _evidence(variances, x - means, floor)
+    of_empty = statistics.n_features * _log_density(floor)
+    own = (of_empty + empty[0] + pairs.sum_entries(light_x - light)) - unit * (
+        empty[1] + pairs.sum_entries(heavy_x - heavy)
+    )
     return left_out.replace_own(scores, own)
 
 

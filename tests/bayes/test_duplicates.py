@@ -239,3 +239,28 @@ def test_each_document_is_scored_once(name: str, corpus: Any, jobs: int) -> None
                     known, left_out.ignore_hapaxes(all_scores, smoothing)[: len(known)]
                 )
     assert sum(len(each.documents) for each in asked) == 2 * len(documents)
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "categorical", "gaussian"])
+def test_numbers_of_copies_do_not_multiply_the_work(name: str) -> None:
+    """Each number of copies changes what the absence of a feature says, but equal entries are
+    weighed once.
+    """
+    random = np.random.default_rng(4)
+    contents = random.poisson(0.02, (20, 8000))
+    rows = np.repeat(np.arange(20), np.arange(1, 21))
+    classes = rows % 2
+    documents, counts, own = in_order(
+        (contents[rows], classes, 2), is_binary=MODELS[name].is_binary
+    )
+    statistics = read_by(name, counts, own, 2)
+    left_out = LeaveOneOut(statistics, documents, None, MODELS[name], "empirical").left_out
+    parts = list(left_out.group_entries(statistics))
+    assert [copies for copies, *_ in parts] == list(range(1, 21))
+    assert sum(len(statistics.classes[entries]) for _, _, entries, _ in parts) < len(
+        statistics.classes
+    )
+    for _, rows_of, entries, numbers in parts:
+        found = np.bincount(statistics.classes[entries], numbers, 2)
+        (k,) = np.unique(left_out.classes[rows_of])
+        assert found[k] == (statistics.classes == k).sum()
