@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -97,6 +98,24 @@ def _explain(place: str, error: BaseException) -> NbtextError:
     )
 
 
+def check_kind(value: Any, kind: Any, where: str) -> None:
+    """Raise NbtextError if a value that code of an application made is not of a type."""
+    if not isinstance(value, kind):
+        raise NbtextError(f"{value!r:.80} is not of the type {kind.__name__}", where=where)
+
+
+def find_extension(error: BaseException) -> str | None:
+    """Return the package of somebody else's application in whose code an error was raised, or that
+    called what raised it; None: there is none.
+    """
+    found = None
+    for frame, _ in walk_tb(error.__traceback__):
+        for each in other_applications():
+            if f"{frame.f_globals.get('__name__')}.".startswith(f"{each.package}."):
+                found = each.package
+    return found
+
+
 @contextmanager
 def left_out(place: str) -> Iterator[None]:
     """Name an application in a warning if its code fails, so that all else works without it."""
@@ -141,8 +160,7 @@ def other_applications() -> tuple[Application, ...]:
             application = each.load()
             if isinstance(application, ModuleType):
                 application = application.APPLICATION
-            if not isinstance(application, Application):
-                raise NbtextError("is not an Application of nbtext", where=place)
+            check_kind(application, Application, place)
             added = _list_added(application)
             if not known.isdisjoint(added):
                 taken = min(known.intersection(added))
@@ -154,10 +172,10 @@ def other_applications() -> tuple[Application, ...]:
 
 def _list_added(application: Application) -> list[str]:
     """Return what an application adds, as errors name it."""
-    for each in (*application.commands.values(), *application.options.values()):
-        if not isinstance(each, CommandLine | Added):
-            what = f"{each!r} is neither a CommandLine nor Added"
-            raise NbtextError(what, where=application.package)
+    for command in application.commands.values():
+        check_kind(command, CommandLine, application.package)
+    for added in application.options.values():
+        check_kind(added, Added, application.package)
     return [
         *(f"command {name!r}" for name in application.commands),
         *(f"method {name!r}" for name in application.methods),

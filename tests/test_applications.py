@@ -227,32 +227,28 @@ RECORD = "APPLICATION = Application(__package__, {})"
 COMMAND = 'CommandLine("Use elsewhere", "Do it.", "command:x")'
 
 
-@pytest.mark.parametrize(
-    ("record", "named"),
-    [
-        ("import not_there", "x:APPLICATION: cannot be imported (ModuleNotFoundError"),
-        ("raise SystemExit(0)", "x:APPLICATION: cannot be imported (SystemExit: 0)"),
-        ("APPLICATION = 1", "x:APPLICATION: is not an Application of nbtext"),
-        ("", "x:APPLICATION: cannot be imported (AttributeError"),
-        (RECORD.format("finders={}"), "unexpected keyword argument 'finders'); install it again"),
-        (RECORD.format('commands={"x": "command:x"}'), "'command:x' is neither a CommandLine nor"),
-        (RECORD.format(f'commands={{"serve": {COMMAND}}}'), "x: there is another command 'serve'"),
-        (RECORD.format(f'commands={{"train": {COMMAND}}}'), "x: there is another command 'train'"),
-        (RECORD.format('exporters={"csv": "sql:SQL"}'), "x: there is another exporter 'csv'"),
-        (RECORD.format('exporters={"x": "sql:SQL"}'), "x.sql:SQL: cannot be imported (Module"),
-        (RECORD.format('options={"train": Added("no:A", "no:b")}'), "x.no:A: cannot be imported"),
-        (
-            RECORD.format('options={"train": Added("settings:Model", "training:train")}'),
-            "x: train has another option --model",
-        ),
-        (
-            RECORD.format('options={"merge": Added("settings:Loud", "training:train")}'),
-            "x: merge takes no options of applications",
-        ),
-    ],
-)
-def test_an_extension_that_cannot_be_used(tmp_path: Path, record: str, named: str) -> None:
+UNUSABLE = """
+import not_there | x:APPLICATION: cannot be imported (ModuleNotFoundError
+raise SystemExit(0) | x:APPLICATION: cannot be imported (SystemExit: 0)
+APPLICATION = 1 | x:APPLICATION: 1 is not of the type Application
+ | x:APPLICATION: cannot be imported (AttributeError
+RECORD finders={} | unexpected keyword argument 'finders'); install it again
+RECORD commands={"x": "command:x"} | 'command:x' is not of the type Command
+RECORD commands={"serve": COMMAND} | x: there is another command 'serve'
+RECORD commands={"train": COMMAND} | x: there is another command 'train'
+RECORD exporters={"csv": "sql:SQL"} | x: there is another exporter 'csv'
+RECORD exporters={"x": "sql:SQL"} | x.sql:SQL: cannot be imported (Module
+RECORD options={"train": Added("no:A", "no:b")} | x.no:A: cannot be imported
+RECORD options={"train": Added("settings:Model", "training:train")} | x: train has another option --model
+RECORD options={"merge": Added("settings:Loud", "training:train")} | x: merge takes no options of applications
+"""
+
+
+@pytest.mark.parametrize("case", UNUSABLE.strip("\n").splitlines())
+def test_an_extension_that_cannot_be_used(tmp_path: Path, case: str) -> None:
     """One line names it where it would be asked, and everything else works."""
+    code, named = case.replace("COMMAND", COMMAND).split(" | ")
+    record = RECORD.format(code[7:]) if code.startswith("RECORD") else code
     folder = write_extension(tmp_path / "site", "x", record)
     both = Installation((TOP, folder), tmp_path)
     said = []
@@ -287,7 +283,7 @@ def test_a_command_that_cannot_be_imported(tmp_path: Path) -> None:
         assert refused.stderr.startswith("nbtext: ext.command:")
         assert "No module named 'not_there'); install it again" in refused.stderr
     (folder / "ext" / "command.py").write_text("x = len\n")
-    assert "x is not a command of nbtext" in both.run("x").stderr
+    assert both.run("x").stderr.endswith(" is not of the type Command\n")
 
 
 def test_options_of_extensions(tmp_path: Path) -> None:
@@ -321,3 +317,40 @@ def test_options_of_extensions(tmp_path: Path) -> None:
         assert refused.returncode == 2
         expected = f"nbtext: {where}: cannot be combined with {other}, because each of them"
         assert refused.stderr.startswith(expected)
+
+
+CODE = "import click\nfrom nbtext.applications.export.exporter import Exporter\n"
+FAILURES = """
+x command x=click.command("x")(lambda:1/0) | internal error of x (ZeroDivisionError: division
+train training train=3 | x.training:train: 3 is not of the type Callable
+train training train=lambda*_:None | x.training:train(): None is not of the type TrainedModel
+train training train=lambda*_:{}[2] | internal error of x (KeyError: 2); add --debug
+export sql X=Exporter((".x",),"Xs.",1/0,str) | x.sql:X: cannot be imported (ZeroDivisionError
+export sql X=Exporter((".x",),"Xs.",None,str) | x.sql:X: None is not of the type Callable
+export sql X=Exporter((".x",),"Xs.",lambda*_:{}[3],str) | internal error of x (KeyError: 3)
+export sql X=Exporter((".x",),"Xs.",str,lambda*_:None) | x.sql.<lambda>(): None is not of the
+export sql X=Exporter((".x",),"Xs.",str,lambda*_:["x"]) | x.sql.<lambda>(): 'x' is not of the
+export sql X=Exporter((".x",),"Xs.",str,lambda*_:({}[k]for(k)in[5])) | internal error of x (Key
+"""
+
+
+@pytest.mark.parametrize("case", FAILURES.strip().splitlines())
+def test_an_extension_that_fails(tmp_path: Path, case: str) -> None:
+    """The line names it, whatever of it fails, so that nobody reports it to nbtext."""
+    code, named = case.split(" | ")
+    job, file, statement = code.split()
+    options = 'options={"train": Added("settings:Loud", "training:train")}'
+    record = f'commands={{"x": {COMMAND}}}, exporters={{"x": "sql:X"}}, {options}'
+    changed = {"sql.py": "from abc import *", f"{file}.py": CODE + statement}
+    folder = write_extension(tmp_path / "site", "x", RECORD.format(record), **changed)
+    both = Installation((TOP, folder), tmp_path)
+    both.ok("train", LETTERS / "train", "-q", "-o", "m.joblib")
+    words = {
+        "x": "",
+        "train": f"{LETTERS}/train -q -o n.joblib --x-loud",
+        "export": "m.joblib --to x -o n.x",
+    }
+    failed = both.run(job, *words[job].split())
+    assert failed.returncode != 0
+    assert named in failed.stderr.splitlines()[0]
+    assert not list(tmp_path.glob("n.*"))

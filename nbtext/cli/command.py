@@ -26,7 +26,7 @@ from click.core import ParameterSource
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
 from nbtext.output import STANDARD_OUTPUT, is_written_to
 from nbtext.records import dataclass
-from nbtext.registry import Application, left_out, list_applications
+from nbtext.registry import Application, check_kind, left_out, list_applications
 from nbtext.settings import (
     KEY,
     Part,
@@ -483,7 +483,14 @@ class Step(NamedTuple):
     settings: Any
 
     def __call__(self, made: Any) -> Any:
-        return self.application.load(self.place)(self.settings, made)
+        from nbtext.model.fitted_model import TrainedModel
+
+        place = f"{self.application.package}.{self.place}"
+        function = self.application.load(self.place)
+        check_kind(function, Callable, place)
+        trained = function(self.settings, made)
+        check_kind(trained, TrainedModel, f"{place}()")
+        return trained
 
     def includes(self, other: Step) -> bool:
         """Whether the settings have the options of another step, or of this one."""

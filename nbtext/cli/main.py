@@ -21,7 +21,14 @@ from nbtext.errors import (
     reason_of,
 )
 from nbtext.interrupts import INTERRUPTED
-from nbtext.registry import find_command, group_commands, import_place, offer
+from nbtext.registry import (
+    check_kind,
+    find_command,
+    find_extension,
+    group_commands,
+    import_place,
+    offer,
+)
 
 UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
@@ -95,9 +102,9 @@ class LazyGroup(click.Group):
 
             return help_command
         if not any(cmd_name in commands for commands in COMMANDS.values()):
-            found = find_command(cmd_name)
-            if found is not None and not isinstance(found, click.Command):
-                raise NbtextError(f"{cmd_name} is not a command of nbtext: {found!r}")
+            found: click.Command | None = find_command(cmd_name)
+            if found is not None:
+                check_kind(found, click.Command, cmd_name)
             return found
         place = f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}:{cmd_name}"
         return cast(click.Command, import_place(place))
@@ -257,10 +264,10 @@ def _describe(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         return f"{where}{reason_of(error)}", 1
-    return (
-        f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it",
-        1,
-    )
+    extension = find_extension(error)
+    of, to = (f" of {extension}", " to its authors") if extension else ("", "")
+    what = f"{type(error).__name__}: {error}"
+    return f"internal error{of} ({what}); add --debug to see where, and report it{to}", 1
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 
 from nbtext.applications.export.exporter import load_exporters
@@ -12,6 +13,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import frozen
+from nbtext.registry import check_kind
 from nbtext.settings import Needs, part, setting
 
 EXPORTERS = load_exporters()
@@ -107,7 +109,11 @@ def export(given: Export) -> None:
     model = trained.fitted
     exporter = EXPORTERS[chosen]
     exporter.check_model(model)
+    where = f"{exporter.write.__module__}.{exporter.write.__name__}()"
+    pieces = exporter.write(model)
+    check_kind(pieces, Iterable, where)
     with atomic_output(target) as file:
-        for piece in exporter.write(model):
+        for piece in pieces:
+            check_kind(piece, bytes, where)
             is_safe = given.result.spreadsheet_safe
             file.write(escape_formulas(piece.decode()).encode() if is_safe else piece)

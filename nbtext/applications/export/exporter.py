@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbtext.bayes.calibration import TemperatureScaling
-from nbtext.errors import ModelError, NbtextError
+from nbtext.errors import ModelError
 from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.formulas import format_formula
 from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
@@ -18,27 +18,17 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
 from nbtext.records import frozen
-from nbtext.registry import left_out, list_applications
+from nbtext.registry import check_kind, left_out, list_applications
 from nbtext.settings import list_settings
 
 # the settings of features that every exporter translates or checks itself
 TRANSLATED = (
     *AFTER_COUNTING,
-    "analyzer",
-    "ngrams",
-    "token_pattern",
-    "lowercase",
-    "strip_accents",
-    "stop_words",
-    "hash_bits",
+    *str.split("analyzer ngrams token_pattern lowercase strip_accents stop_words hash_bits"),
 )
 # the fields of a calibration that change no label
-CHANGE_NO_LABEL = (
-    "temperature",
-    "nonconformity",
-    "likelihoods",
-    "outlier_threshold",
-    "mean_posteriors",
+CHANGE_NO_LABEL = str.split(
+    "temperature nonconformity likelihoods outlier_threshold mean_posteriors"
 )
 MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
@@ -76,10 +66,12 @@ def load_exporters() -> dict[str, Exporter]:
     found: dict[str, Exporter] = {}
     for application in list_applications():
         for name, place in application.exporters.items():
-            with left_out(application.package):
+            where = f"{application.package}.{place}"
+            with left_out(where):
                 exporter = application.load(place)
-                if not isinstance(exporter, Exporter):
-                    raise NbtextError(f"{place} is not an Exporter", where=application.package)
+                check_kind(exporter, Exporter, where)
+                for function in (exporter.check, exporter.write):
+                    check_kind(function, Callable, where)
                 found[name] = exporter
     return found
 
