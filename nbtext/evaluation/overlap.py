@@ -12,8 +12,8 @@ from nbtext.errors import number_of
 from nbtext.features.counting import counter
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.matrix_counter import MatrixCounter, name_numbered
-from nbtext.model.corpus_counts import ALL_HASHES
-from nbtext.model.fitted_model import N_TRAINED, TrainedModel
+from nbtext.model.corpus_counts import ALL_HASHES, N_TRAINED
+from nbtext.model.fitted_model import TrainedModel
 
 MAX_SHARED = 0.1  # share of documents of training, from which a test tells nothing of new ones
 
@@ -68,14 +68,14 @@ class OverlapCounter:
         # of the columns that have only numbers; those of a model of columns are numbers
         self._names = None if fitted.input.matrix_columns is not None else fitted.vocabulary
         self._hashes = fitted.trained
+        if self._hashes is None and fitted.model_settings.keep_sample is not None:
+            self._hashes = model.counts.trained_hashes
         self._below = ALL_HASHES
-        if self._hashes is not None and len(self._hashes) >= N_TRAINED:
-            self._below = int(self._hashes[-1]) + 1
-        elif fitted.model_settings.keep_sample is not None and len(model.counts.sample):
-            counts = model.counts
-            self._hashes = counts.content_hashes
-            if not counts.has_all_documents and len(self._hashes):
-                self._below = min(counts.below, int(self._hashes[-1]) + 1)
+        if self._hashes is not None and len(self._hashes) > 1:
+            *_, before, last = self._hashes.tolist()
+            # files of earlier versions have as many as there may be, none of them twice
+            if before == last or len(self._hashes) >= N_TRAINED:
+                self._below = last + 1
 
     def count(self, batch: Batch) -> Overlap:
         """Return how many of the documents that have a token the model was trained on."""

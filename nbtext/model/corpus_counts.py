@@ -140,6 +140,7 @@ _finishing = threading.Lock()
 CALIBRATION_SIZE = 4096  # documents that a selected event model is calibrated with
 # documents retained for that; the last ones may lack duplicates
 SELECTION_SIZE = CALIBRATION_SIZE * 5 // 4
+N_TRAINED = 1024  # content hashes of training documents in a model, of 8 bytes each
 # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
 SAMPLE_SIZE = 2**14
 
@@ -206,10 +207,18 @@ class CorpusCounts:
         return "one" if self.label_sets is None else "several"
 
     @property
-    def content_hashes(self) -> Hashes:
-        """The distinct hashes of the retained documents that have a token, ascending."""
-        hashes = np.unique(self.sample.hashes)
-        return np.asarray(hashes[hashes != np.uint64(EMPTY_HASH)])
+    def trained_hashes(self) -> Hashes:
+        """The smallest content hashes of the documents that have a token, ascending, at most
+        N_TRAINED; and the last one again if larger ones are not known.
+
+        They are the same for each number of retained documents from SELECTION_SIZE on, so that a
+        model that is only saved has them, too.
+        """
+        first = self.sample.hashes[:SELECTION_SIZE]
+        hashes = np.unique(first[first != np.uint64(EMPTY_HASH)])
+        is_complete = len(first) == self.statistics.n_documents and len(hashes) < N_TRAINED
+        hashes = hashes[:N_TRAINED]
+        return hashes if is_complete else np.append(hashes, hashes[-1:])
 
     @property
     def has_own_sample(self) -> bool:

@@ -39,9 +39,8 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 
 
 # settings that documents with several labels do not have
-OF_ONE_LABEL = ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision")
+OF_ONE_LABEL = str.split("smoothing prior class_weight calibrate min_recall min_precision")
 MAX_LOG_ODDS = 700.0  # whose exponential is finite
-N_TRAINED = 1024  # content hashes of training documents in a model, of 8 bytes each
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
@@ -142,8 +141,8 @@ class FittedModel:
         A bit for each feature: whether no training document has it, so that its weight comes from
         word vectors. None: each feature is of a training document.
     trained : (n,) uint64, optional
-        The smallest content hashes of the training documents, ascending: all if there are fewer
-        than N_TRAINED. None: not known, or those of the retained documents, in the counts.
+        The smallest content hashes of the training documents; see `CorpusCounts.trained_hashes`.
+        None: not known, or the counts have them.
     """
 
     task: Task
@@ -342,7 +341,7 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> Trai
     """Return a model whose counts are in memory; None: it has none."""
     if counts is not None and len(counts.sample):
         is_retained = fitted.model_settings.keep_sample is not None
-        hashes = None if is_retained else counts.content_hashes[:N_TRAINED]
+        hashes = None if is_retained else counts.trained_hashes
         fitted = replace(fitted, trained=hashes)
     return TrainedModel(fitted, None if counts is None else lambda: counts)
 

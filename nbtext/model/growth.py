@@ -29,7 +29,6 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
     MAX_LABEL_COLUMNS,
-    N_TRAINED,
     FittedModel,
     TrainedModel,
     are_columns,
@@ -203,7 +202,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     given = prepare(judged, features, settings, jobs=jobs)
     fitted = fit(replace(given, is_new=is_new, is_model_selected=model.fitted.is_model_selected))
     is_training = counts.statistics.n_documents == statistics.n_documents and not is_new.any()
-    hashes = counts.content_hashes[:N_TRAINED] if is_training else model.fitted.trained
+    hashes = counts.trained_hashes if is_training else model.fitted.trained
     fitted = replace(fitted, trained=hashes)
     return _succeed(_keep_choice(fitted, model.fitted), model.fitted, model.counts)
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from made_files import write_rows
 
+from nbtext import TextClassifier
+
 WORDS = {"a": "sun sea sand wave beach boat", "b": "cup tea milk sugar pot sip"}
 
 
@@ -68,6 +70,21 @@ def test_of_many_documents_some_hashes_tell(nbtext: Any, tmp_path: Path) -> None
     assert ran.json["trained_on"] == pytest.approx(1500, rel=0.1)
     assert "the model was trained on about " in ran.err
     assert "whose hashes it could hold)" in ran.err
+
+
+def test_where_texts_repeat(nbtext: Any, tmp_path: Path) -> None:
+    """Only some of the few texts are among the retained documents; the others are not held to be
+    new. Python and the command say the same.
+    """
+    own = make_rows(100, 1) * 200
+    write_rows(tmp_path / "own.jsonl", own)
+    write_rows(tmp_path / "half.jsonl", own[:100] + make_rows(100, 2))
+    nbtext("train own.jsonl -q -o c.joblib").ok()
+    texts, labels = zip(*(row.values() for row in own), strict=True)
+    TextClassifier().fit(texts, labels).save(tmp_path / "p.joblib")
+    ran = [nbtext(f"evaluate half.jsonl -m {each}.joblib --to json").ok() for each in "cp"]
+    assert ran[0].err == ran[1].err
+    assert ran[0].json["trained_on"] == pytest.approx(100, rel=0.1)
 
 
 @pytest.mark.parametrize(

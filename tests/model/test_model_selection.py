@@ -14,7 +14,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import fitted_model, fitting, training
+from nbtext.model import corpus_counts, fitting, training
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.growth import calibrate, merge, refit
 
@@ -256,8 +256,8 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
     another label.
     """
     monkeypatch.setattr(fitting, "CALIBRATION_SIZE", 40)
-    monkeypatch.setattr(training, "SELECTION_SIZE", 50)
-    monkeypatch.setattr(fitted_model, "N_TRAINED", 20)
+    for module in (training, corpus_counts):
+        monkeypatch.setattr(module, "SELECTION_SIZE", 50)
     texts, labels = corpus(5, n_documents=300)
     for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
         (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
