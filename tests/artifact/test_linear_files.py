@@ -4,6 +4,9 @@ predictions from a part.
 
 from itertools import pairwise
 from pathlib import Path
+from sys import gettrace, settrace
+from threading import Thread
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -208,6 +211,34 @@ def test_a_few_texts_are_predicted_by_a_part(texts: list[str], options: dict[str
     assert batches[0].notes == batches[1].notes
     brief.score([texts])
     assert "_counter" in vars(brief)  # more texts may follow
+
+
+def test_threads_note_tokens_that_are_too_long_once() -> None:
+    """Whatever line one thread has come to when another one does the same."""
+    training = [" ".join(f"w{number}" for number in range(k, 140_000, 100)) for k in range(100)]
+    fitted = TextClassifier(model="svm").fit(training, ["ab"[k % 2] for k in range(100)]).fitted_
+    code = Predictor.note_too_long.__code__
+    for stop in {line for *_, line in code.co_lines() if line}:
+        predictor = Predictor(fitted, is_brief=True)
+        predictor.score([["𠀀" * 16_400]])
+        batches = [Batch([""], ([""],), [None]) for _ in range(2)]
+        other = Thread(target=predictor.note_too_long, args=(batches[1],))
+
+        def trace(
+            frame: FrameType, event: str, _: Any, stop: int = stop, other: Thread = other
+        ) -> Any:
+            if event == "line" and frame.f_lineno == stop and not other.ident:
+                other.start()
+                other.join(0.2)
+            return trace if frame.f_code is code else None
+
+        before = gettrace()
+        settrace(trace)
+        predictor.note_too_long(batches[0])
+        settrace(before)
+        if other.ident:  # else no statement begins on the line
+            other.join()
+            assert sum(sum(batch.notes.values()) for batch in batches) == 1
 
 
 def test_a_long_text_is_predicted_by_the_whole_vocabulary() -> None:

@@ -1,16 +1,19 @@
 """Who may ask, how much, and how long: hosts, origins, tokens, limits and time."""
 
+import asyncio
 import gzip
 import json
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from waiting import wait_until
 
+from nbtext.applications.serve.guard import Guard, Log
 from nbtext.applications.serve.settings import ServeSettings, parse_model_file, read_tokens
 from nbtext.errors import InputError, SettingsError
 
@@ -29,7 +32,7 @@ def guarded(start: Start, model: Path, tmp_path_factory: Any) -> Running:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:99"]
+    "host", str.split("localhost 127.0.0.1 [::1] LOCALHOST:8000 127.0.0.1:80 [::1]:99")
 )
 def test_own_hosts(service: Running, host: str) -> None:
     """This machine's names, with the port of a tunnel too."""
@@ -226,6 +229,24 @@ def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
         read_tokens(str(tmp_path / "tokens"))
 
 
+def test_a_client_that_leaves_before_an_error_is_told_takes_no_place() -> None:
+    """The error cannot be sent; the next request is answered, although only one may be."""
+    guard = Guard((), ServeSettings(max_requests=1), open_paths=(), log=Log(None))
+    statuses = []
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status"))
+        if len(statuses) == 1:
+            raise OSError
+
+    for _ in range(2):
+        headers = [(b"host", b"localhost")]
+        scope: Any = {"type": "http", "method": "GET", "path": "/x", "headers": headers}
+        with suppress(OSError):
+            asyncio.run(guard(scope | {"client": None, "root_path": ""}, send, send))
+    assert statuses[:2] == [404, 404]
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.org", ""])
 def test_other_machines_need_a_token(host: str) -> None:
     """Unless --insecure says that this is meant."""
@@ -318,7 +339,7 @@ def test_many_broken_requests(service: Running) -> None:
     assert service.post("/v1/predict", DOCUMENT).status == 200
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize("method", str.split("GET PUT DELETE PATCH OPTIONS TRACE"))
 def test_other_methods(service: Running, method: str) -> None:
     answer = service.ask(method, "/v1/predict")
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
