@@ -64,6 +64,8 @@ LARGEST_C = 1e20
 # that decision offsets optimize; see `decision_offsets.STEP_METRICS`
 DECISION_METRICS = ("accuracy", "macro_f1")
 METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
+# each of which is compared with all documents: for a linear model, folds, or label errors
+MAX_LABELS = 1 << 14
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
 
@@ -115,6 +117,17 @@ class LinearSettings(Settings):
     def check_values(self) -> None:
         if isinstance(self.C, str):
             require(self.C == AUTO, self.C, "auto or a number", "C")
+
+
+def check_label_count(n_labels: int, model: str, where: str) -> None:
+    """Raise SettingsError if a computation that takes time for each document and each label would
+    have too many labels.
+    """
+    if n_labels > MAX_LABELS:
+        what = f"{model} compares all documents with each of the {n_labels:,} labels, at most {MAX_LABELS:,}"
+        raise SettingsError(
+            what, where=where, hint="use fewer labels, or train --model multinomial"
+        )
 
 
 @frozen(kw_only=True)

@@ -49,6 +49,9 @@ STEPS = (0.5, 0.25)  # in decades; each is taken around the best value so far
 # Documents times labels that are scored at once: with more than 1,024 labels, the calibration is
 # fitted to fewer documents, and the estimate for new documents is computed in blocks.
 MAX_SCORES = 1 << 24
+# Documents times labels that are scored in all, with more than 4,096 labels: about 4 s
+MAX_JUDGED = 1 << 26
+MANY_LABELS = 1 << 12
 BLOCK_SCORES = 1 << 21  # of each further block: small arrays are allocated faster
 NO_GOALS = Goals()
 RACE_SIZE = 512  # documents that all event models are compared on
@@ -279,6 +282,13 @@ def count_at_once(corpus: LeaveOneOut) -> int:
     return max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
 
 
+def limit_judged(size: int, n_labels: int) -> int:
+    """Return how many of `size` documents are judged: with very many labels fewer, so that the time
+    does not grow with documents times labels.
+    """
+    return size if n_labels <= MANY_LABELS else min(size, MAX_JUDGED // n_labels)
+
+
 def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> ScoredCorpus:
     """Return the documents that select the smoothing and fit the calibration: about the first
     `size`; None: all.
@@ -290,7 +300,8 @@ def choose_documents(corpus: LeaveOneOut, goals: Goals, size: int | None) -> Sco
     if goals.optimize is not None or goals.targets:
         at_once = count_at_once(corpus)
         size = at_once if size is None or goals.targets else min(at_once, size)
-    return ScoredCorpus.of(corpus, size)
+    size = len(corpus.documents) if size is None else size
+    return ScoredCorpus.of(corpus, limit_judged(size, corpus.statistics.n_classes))
 
 
 def select_smoothing(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Integers, Mask
-from nbtext.bayes.settings import COMBINED, ModelSettings
+from nbtext.bayes.settings import COMBINED, ModelSettings, check_label_count
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.times import sort_keys
 from nbtext.errors import SettingsError
@@ -86,6 +86,7 @@ def cross_validate(
     Predictions
         Fold by fold, in the order of the documents of a fold.
     """
+    check_label_count(len(corpus.labels), "cross-validation", "folds")
     if model_settings.vectors is not None:
         check_table(corpus, features, model_settings)
     everything = align_to_vocabulary(corpus, features)
@@ -281,6 +282,7 @@ def cross_validate_search(
     # of the documents as they were read; the sample has them in another order
     folds = assign_folds(replace(corpus.sample, groups=groups), settings)[np.argsort(marks)]
     names = {label for label in documents.single_labels() if label is not None}
+    check_label_count(len(names), "cross-validation", "folds")
     decisions.check(sorted(names), True)
     is_forward = settings.order_field is not None
 

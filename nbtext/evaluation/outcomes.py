@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -122,6 +123,7 @@ class LabelNumbers:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self.add_again = cache(self.add)  # of the labels of a model, which come with each batch
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -155,7 +157,7 @@ def measure(
     min_probability : float
         Threshold of `--min-probability` that was applied to the predictions.
     """
-    classes = numbers.add(predictions.classes)
+    classes = numbers.add_again(predictions.classes)
     true = numbers.add(label for (label,) in true_sets(predictions))
     columns = np.full(len(numbers), -1)
     columns[classes] = np.arange(len(classes))

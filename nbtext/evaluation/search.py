@@ -30,7 +30,14 @@ import numpy as np
 
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, CONFIDENCE, MAX_WITH_LENGTHS, VECTOR_WORDS, ModelSettings
+from nbtext.bayes.settings import (
+    AUTO,
+    CONFIDENCE,
+    MAX_WITH_LENGTHS,
+    VECTOR_WORDS,
+    ModelSettings,
+    check_label_count,
+)
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
 from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.settings import GIVEN, SHOWN
@@ -63,7 +70,7 @@ BOTH = "pairs, characters"
 LONG = "pairs, 4-5 characters"
 MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
-OWN_FEATURES = ("ngrams", "analyzer", "view", "token_pattern", "vocabulary", "hash_bits")
+OWN_FEATURES = str.split("ngrams analyzer view token_pattern vocabulary hash_bits")
 MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 # Entries of the matrix times classes of a linear model, which its time follows: a stack takes about
 # 0.15 s for a million (18 s of one core for 20 Newsgroups, 20 s for BANKING77), so about two
@@ -277,6 +284,7 @@ class Corpora:
         default = candidates[0]
         first = next((each for each in candidates if each.feature_set == PAIRS), default)
         corpus = count(first.features)
+        check_label_count(len(corpus.labels), "best", "model")
         self._corpora[first.feature_set] = corpus
         self.n_documents = len(corpus.sample)
         if self.n_documents < N_FOLDS:

@@ -22,7 +22,7 @@ from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
@@ -48,9 +48,6 @@ MIN_GAIN = 0.995
 # select C
 CALIBRATION_SIZE = 1 << 11
 SELECTION_SIZE = 1 << 12
-MAX_CLASSES = (
-    1 << 14
-)  # each of which is fitted to all documents, so time grows with labels times documents
 NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 
 
@@ -89,10 +86,7 @@ def learn(
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     model: LinearModel = settings.linear_model
-    if data.n_classes > MAX_CLASSES:
-        what = f"{settings.model} fits each of the {data.n_classes:,} labels to all documents, at most {MAX_CLASSES:,}"
-        hint = "use --model multinomial, or fewer labels"
-        raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
+    check_label_count(data.n_classes, settings.model, "vectors" if settings.vectors else "model")
     if isinstance(data, BlockedData):
         held_out = _hold_out_first(data, lengths, settings, goals)
         # of the others, only documents without a word are held out
@@ -329,6 +323,7 @@ def learn_labels(
         hint = "use --model svm or nbsvm, which compare each label with the rest"
         what = f"{settings.model} cannot be trained on documents with several labels"
         raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
+    check_label_count(data.n_classes, settings.model, "model")
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
     folds = _hold_out_sets(data, settings)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
@@ -349,7 +344,7 @@ def learn_labels(
     for chunk in chunks:
         solver = SolverSettings(C, seed=settings.seed)
         solution = problem.solve(
-            solver, start, classes=chunk.tolist(), max_weights=max(1, MAX_WEIGHTS // data.n_classes)
+            solver, start, classes=chunk.tolist(), max_weights=MAX_WEIGHTS // data.n_classes
         )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:

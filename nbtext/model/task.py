@@ -117,10 +117,9 @@ class OneLabel:
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""
-        singles = [(label,) for label in self.labels]
         pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
         predictions = replace(
-            predictions, labels=[singles[k] if reason is None else () for k, reason in pairs]
+            predictions, labels=[(self.labels[k],) if reason is None else () for k, reason in pairs]
         )
         if decisions.cost is not None and len(predictions):
             predictions = _minimize_cost(predictions, decisions.cost)

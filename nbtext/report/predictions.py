@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
 
 
-# labels whose probabilities a record has, of several: all, or the most probable ones
-MAX_SCORED = 1000
+# labels of which a record has all probabilities: if a document has one, or several; else, how many
+MAX_SCORED = 4096, 1000
 FEW_SCORED = 64
 # keys of a record beside its columns
 OTHER_KEYS = ("known", "outlier", "typicality", "scores", "explanation", "reason")
@@ -44,15 +44,12 @@ class Form(NamedTuple):
     label, probability  of the predicted labels
     label_set           of the prediction set
     is_list             whether labels and probabilities are lists
-    max_scored          with more labels, only the FEW_SCORED most probable ones have a probability
-                        in a record
     """
 
     label: str
     probability: str
     label_set: str
     is_list: bool
-    max_scored: float
 
     def value(self, values: Sequence[Any]) -> Any:
         """Return labels, or their probabilities, as plain data."""
@@ -64,8 +61,8 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "one": Form("label", "probability", "labels", is_list=False, max_scored=math.inf),
-    "several": Form("labels", "probabilities", "label_set", is_list=True, max_scored=MAX_SCORED),
+    "one": Form("label", "probability", "labels", is_list=False),
+    "several": Form("labels", "probabilities", "label_set", is_list=True),
 }
 
 
@@ -190,14 +187,15 @@ def prediction_records(
 
     `scores` has one probability for each label, or for the `top_k` most probable ones, the most
     probable first. If labels exclude each other, probabilities have six decimals and one more for
-    each power of ten of the number of labels, so that those of all labels sum to 1 within 1e-6;
-    else, if the model has more than 1,000 labels, `scores` has the 64 most probable ones.
+    each power of ten of the number of labels, so that those of all labels sum to 1 within 1e-6. If
+    the model has more than 4,096 labels, else more than 1,000, `scores` has the 64 most probable
+    ones.
     """
     form = FORMS[batch.task]
     decimals = (
         DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
     )
-    if top_k is None and len(batch.classes) > form.max_scored:
+    if top_k is None and len(batch.classes) > MAX_SCORED[form.is_list]:
         top_k = FEW_SCORED
     probabilities = _label_probabilities(batch, decimals)
     known = batch.known.round(DIGITS).tolist()

@@ -457,23 +457,21 @@ def test_a_text_in_place_of_a_file(nbtext: Any, model: str) -> None:
 @pytest.mark.parametrize("messages", ["/dev/full", "&-"])
 @pytest.mark.parametrize(
     "command",
-    [
-        "train {letters}/train -o o",
-        "train {letters}/train -v -o o",
-        "train {letters}/train --model best -o o",
-        "update {model} {letters}/test -o o",
-        "merge {model} {model} -o o",
-        "calibrate {model} {letters}/test -o o",
-        "review {letters}/test -o o",
-        "predict {letters}/test -m {model} -v -o o",
-        "compare {letters}/train -o o",
-        "vectorize {letters}/test -o o",
-        "evaluate {letters}/test -m {model} -o o",
-        "demo o",
-        "train nowhere -o o",
-        "export {model} --to js -o o",
-        "train --nonsense",
-    ],
+    """train {letters}/train -o o
+train {letters}/train -v -o o
+train {letters}/train --model best -o o
+update {model} {letters}/test -o o
+merge {model} {model} -o o
+calibrate {model} {letters}/test -o o
+review {letters}/test -o o
+predict {letters}/test -m {model} -v -o o
+compare {letters}/train -o o
+vectorize {letters}/test -o o
+evaluate {letters}/test -m {model} -o o
+demo o
+train nowhere -o o
+export {model} --to js -o o
+train --nonsense""".splitlines(),
 )
 def test_messages_that_cannot_be_written(
     letters: Path, model: str, tmp_path: Path, command: str, messages: str
@@ -556,11 +554,26 @@ def test_evaluate_says_why_a_document_cannot_be_read(
     )
 
 
-@pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic", "stacked"])
-def test_more_labels_than_a_linear_model_can_fit(nbtext: Any, tmp_path: Path, model: str) -> None:
+@pytest.mark.parametrize(
+    "command",
+    """train x.csv -o m.joblib --model svm
+train x.csv -o m.joblib --model nbsvm --label-separator ;
+train x.csv -o m.joblib --model logistic
+train x.csv -o m.joblib --model stacked
+train x.csv -o m.joblib --model best
+train x.csv -o m.joblib --em 2 --unlabeled x.csv
+evaluate x.csv --folds 2
+evaluate x.csv --folds 2 --model best
+evaluate x.csv --folds 2 --label-separator ;
+compare x.csv
+review x.csv""".splitlines(),
+)
+def test_more_labels_than_all_documents_are_compared_with(
+    nbtext: Any, tmp_path: Path, command: str
+) -> None:
     """Each label costs passes over all documents, so time grows with labels × documents."""
     rows = "".join(f"w{number % 7},label{number // 2}\n" for number in range(60_000))
     (tmp_path / "x.csv").write_text(f"text,label\n{rows}")
-    nbtext(f"train x.csv -o m.joblib --model {model}").refused(
-        2, "30,000 labels to all documents, at most 16,384; use --model multinomial, or fewer"
+    nbtext(command).refused(
+        2, "compares all documents with each of the 30,000 labels, at most 16,384"
     )

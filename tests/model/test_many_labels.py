@@ -171,3 +171,13 @@ def test_decisions_are_fitted_to_the_first_documents(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
     fitted = TextClassifier(model="multinomial", optimize="accuracy").fit(texts, labels).fitted_
     assert fitted.estimate.documents == 30
+
+
+def test_of_very_many_labels_few_documents_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the time of training does not grow with documents times labels."""
+    monkeypatch.setattr(smoothing, "MANY_LABELS", 10)
+    monkeypatch.setattr(smoothing, "MAX_JUDGED", 50 * N_LABELS)
+    texts = [f"word{number % N_LABELS} copy{number}" for number in range(200)]
+    for model in ("auto", "multinomial", "bernoulli", "categorical"):
+        fitted = TextClassifier(model=model).fit(texts, [text.split()[0] for text in texts]).fitted_
+        assert fitted.estimate.documents <= 50

@@ -14,7 +14,8 @@ import numpy as np
 
 from nbtext.applications.compare.settings import CurveSettings
 from nbtext.arrays import Integers, Integers32
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import ModelSettings, check_label_count
+from nbtext.bayes.smoothing import limit_judged
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
 from nbtext.evaluation.evaluator import Evaluator
@@ -101,6 +102,8 @@ def compute_learning_curves(
     everything = align_to_vocabulary(corpus, features)
     sample = everything.sample
     sizes = _sizes(settings.sizes, len(sample))
+    check_label_count(len(corpus.labels), "a learning curve", "models")
+    n_tested = limit_judged(len(sample) - sizes[-1], len(corpus.labels))
     names = [*(metric.name for metric in CURVES), UNKNOWN_LABEL]
 
     def evaluate(documents: tuple[Integers, Integers]) -> list[list[float]]:
@@ -124,7 +127,7 @@ def compute_learning_curves(
     splits = []
     for seed in range(1, settings.seeds + 1):
         order = growing_order(sample.classes, seed=seed)
-        splits += [(order[:size], order[sizes[-1] :]) for size in sizes]
+        splits += [(order[:size], order[sizes[-1] :][:n_tested]) for size in sizes]
     results = list(track(parallel_map(evaluate, splits, jobs=jobs), len(splits)))
     points = []
     for place, size in enumerate(sizes):
@@ -133,9 +136,7 @@ def compute_learning_curves(
         for each, of_model in zip(model_settings, of_models, strict=True):
             values = dict(zip(names, zip(*of_model, strict=True), strict=True))
             points.append(Point(each.model, size, values))
-    return LearningCurves(
-        len(sample), len(sample) - sizes[-1], everything.labels, settings.seeds, tuple(points)
-    )
+    return LearningCurves(len(sample), n_tested, everything.labels, settings.seeds, tuple(points))
 
 
 def growing_order(classes: Integers32, *, seed: int) -> Integers:

@@ -25,6 +25,7 @@ from nbtext.bayes.label_calibration import (
 )
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.newton import minimize
+from nbtext.bayes.settings import check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.csr import entries_of, entry_rows
 from nbtext.features.document_counts import DocumentCounts
@@ -99,6 +100,7 @@ def estimate_label_noise(
     Dawid and Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm,
     1979, with one observer.
     """
+    check_label_count(n_classes, "review", "SOURCE")
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
@@ -117,17 +119,14 @@ def estimate_label_noise(
     if not len(corpora[0].documents):
         return LabelNoise(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0), 0, 0.0), np.zeros(0)
     fitted = [
-        calibrate_with_noise(corpus.first(max(1, CALIBRATION_SCORES // n_classes)))
-        for corpus in corpora
+        calibrate_with_noise(corpus.first(CALIBRATION_SCORES // n_classes)) for corpus in corpora
     ]
     places = corpora[0].documents.groups
     assert places is not None  # set above
     given = documents.classes[places].astype(np.int64)
     kept = []
     likelihoods = []
-    for part in zip(
-        *(corpus.split(BLOCK_SCORES // n_classes or 1) for corpus in corpora), strict=True
-    ):
+    for part in zip(*(corpus.split(BLOCK_SCORES // n_classes) for corpus in corpora), strict=True):
         posterior = np.zeros((len(part[0].documents), n_classes))
         for judged, (smoothing, temperature) in zip(part, fitted, strict=True):
             (scores,) = judged.scores(smoothing)

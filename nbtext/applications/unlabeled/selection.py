@@ -225,7 +225,7 @@ class _Learner:
         self.statistics, self.sample = selected.weigh(self.weighting)
         self.unlabeled = others.binarize() if is_binary else others
         # fewer documents if there are very many labels
-        judged = np.arange(min(len(self.sample), max(1, MAX_SCORES // n_labels)))
+        judged = np.arange(min(len(self.sample), MAX_SCORES // n_labels))
 
         def guess(is_left_out: Mask) -> csr_array:
             removed = np.zeros(len(labeled.sample), dtype=bool)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import ModelSettings, check_label_count
 from nbtext.cli import running
 from nbtext.cli.train import Train, check_texts, list_unlabeled_words
 from nbtext.errors import InputError
@@ -42,6 +42,7 @@ def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
         labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
         if not labeled.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
+        check_label_count(len(labeled.labels), "training on unlabeled documents", "unlabeled")
         if has_vectors:
             trained = train_on_own_labels(
                 labeled, others, features, model_settings, say=say, jobs=jobs
