@@ -20,33 +20,11 @@ TOP = Path(__file__).parents[1]
 PACKAGE = TOP / "nbtext"
 PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
-LAYERS = (  # a layer may import the layers before it
-    "__init__",
-    "wheel",
-    "records",
-    "arrays",
-    "errors",
-    "registry",
-    "interrupts",
-    "kernel",
-    "numerics",
-    "output",
-    "appended_file",
-    "settings",
-    "parallel",
-    "documents",
-    "features",
-    "bayes",
-    "linear",
-    "model",
-    "artifact",
-    "evaluation",
-    "text_classifier",
-    "report",
-    "cluster",
-    "cli",
-    "applications",
-    "__main__",
+# a layer may import the layers before it
+LAYERS = str.split(
+    "__init__ wheel records arrays errors registry interrupts kernel numerics output "
+    "appended_file settings parallel documents features bayes linear model artifact "
+    "evaluation text_classifier report cluster cli applications __main__"
 )
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli", "applications"},
@@ -78,7 +56,7 @@ RIDDLE = re.compile(
 # Cython and of the tests: the budgets, which are never raised, and the sizes of now, which only go
 # down until they meet them.
 BUDGETS = {"core": 255_003, "applications": 58_000, "Cython": 36_237, "tests": 461_293}
-SIZES = {"core": 272_101, "applications": 58_842, "Cython": 36_176, "tests": 467_239}
+SIZES = {"core": 272_099, "applications": 58_839, "Cython": 36_176, "tests": 467_234}
 MAX_PARAMETERS = 6  # of a function, before it is counted as one of many parameters
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {

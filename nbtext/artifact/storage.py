@@ -87,7 +87,7 @@ MAX_PIPE_BYTES = 4 << 30  # the length of a pipe is not known
 PIECE_BYTES = 1 << 20  # of a pipe that are read at once
 MAX_DIMENSIONS = 8
 MAX_ITEMS = 1 << 48
-ITEM_TYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
+ITEM_TYPES = str.split("|i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f4 <f8")
 PLACE = ("dtype", "shape", "offset", "checksum")  # the keys in the place of an array
 PACKED = ("zlib", "differences")  # more keys, of a compressed one
 # A compressed array takes at most as much memory as a file of so many times its bytes, or

@@ -37,18 +37,9 @@ if TYPE_CHECKING:
     from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
-RUN_OPTIONS = (
-    "--jobs",
-    "--quiet",
-    "--no-progress",
-    "--verbose",
-    "--debug",
-    "--to",
-    "--output",
-    "--report",
-    "--fail-under",
-    "--force",
-    "--held-out",
+RUN_OPTIONS = str.split(
+    "--jobs --quiet --no-progress --verbose --debug --to --output --report --fail-under "
+    "--force --held-out"
 )
 COVERAGE = (
     "Evaluate prediction sets, too: the smallest sets of labels that contain the true label with probability P, such "

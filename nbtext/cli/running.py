@@ -61,20 +61,22 @@ if TYPE_CHECKING:
 MAX_NAMED = 5  # unknown encodings that are named
 MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 FORMATS_OF_UNITS = {"file": "files", "mail": "mbox"}  # that read a stream as one document
-SUFFIXES = {  # the format of an output file, by its suffix
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".txt": "table",
-    ".html": "html",
-    ".npz": "npz",
-    ".svmlight": "svmlight",
-    ".mtx": "mtx",
-}
+# suffixes of output files, and the format of each
+SUFFIX_TABLE = """
+.jsonl     jsonl
+.ndjson    jsonl
+.json      json
+.tsv       tsv
+.tab       tsv
+.csv       csv
+.md        markdown
+.txt       table
+.html      html
+.npz       npz
+.svmlight  svmlight
+.mtx       mtx
+"""
+SUFFIXES = dict(map(str.split, SUFFIX_TABLE.strip().splitlines()))
 
 
 def say(*sentences: str, quiet: bool = False) -> None:

@@ -77,7 +77,7 @@ JUNK_NAMES = frozenset(
     )
 )
 JUNK_BEGINNINGS = ("~$", "_committed_", "_started_")
-JUNK_ENDS = ("~", ".msf", ".lock", ".lck", ".swp", ".swo", ".crdownload")
+JUNK_ENDS = tuple(str.split("~ .msf .lock .lck .swp .swo .crdownload"))
 _is_deleted = re.compile(r".*[:;!]2,[A-Za-z]*T[A-Za-z]*").fullmatch  # the flag T of a Maildir
 # files without a suffix of a directory; more of them are documents, which need not be opened
 MAX_UNNAMED = 64

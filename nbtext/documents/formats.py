@@ -47,18 +47,8 @@ MBOX_SUFFIX = ".mbox"
 MAIL_SUFFIXES = (".eml", ".emlx")
 MAIL_ENDS = (*MAIL_SUFFIXES, *SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-OTHER_SUFFIXES = {  # of files that nbtext writes, or that users expect it to write
-    ".npz",
-    ".joblib",
-    ".md",
-    ".svg",
-    ".png",
-    ".pdf",
-    ".docx",
-    ".xlsx",
-    ".xls",
-    ".ods",
-}
+# of files that nbtext writes, or that users expect it to write
+OTHER_SUFFIXES = set(str.split(".npz .joblib .md .svg .png .pdf .docx .xlsx .xls .ods"))
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
 

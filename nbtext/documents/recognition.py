@@ -25,22 +25,8 @@ TABLE_HINT = "name the file itself, or give --input-format"
 SAMPLE_BYTES = 1 << 16  # of a file
 # encodings in wide use
 WIDELY_USED = (
-    "cp1252",
-    "cp1250",
-    "iso8859_2",
-    "cp1254",
-    "cp1251",
-    "koi8_r",
-    "koi8_u",
-    "cp1253",
-    "cp1255",
-    "cp1256",
-    "cp874",
-    "cp932",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "cp949",
+    "cp1252 cp1250 iso8859_2 cp1254 cp1251 koi8_r koi8_u cp1253 cp1255 cp1256 cp874 cp932 euc_jp "
+    "gb18030 big5 cp949"
 )
 MAX_GUESSES = 2  # which the library often confuses
 MAX_SAMPLES = 20  # files
@@ -116,36 +102,25 @@ MAGICS = {
     b"\x93NUMPY": Kind("NumPy array"),
     b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
 }
-REFERENCES = "convert it to CSV or JSON, for example with Zotero"
-WEB_PAGES = "extract its texts to JSON lines, for example with the Python package warcio"
-SUBTITLES = "extract its texts first, for example with the Python package pysubs2"
 ANY_LINES = "; --input-format lines reads each line as a document all the same"
 # text files whose lines are not documents: what they are, their suffixes, how their first line
 # begins, and what converts them
-CONTAINERS = (
-    ("a RIS file of references", (".ris",), rb"TY  - ", REFERENCES),
-    ("an EndNote file of references", (".enw",), rb"%0 [A-Z]", REFERENCES),
-    ("a PubMed file of references", (".nbib",), rb"PMID- ?\d", REFERENCES),
-    ("a Web of Science file of references", (".ciw",), rb"FN (?:Clarivate|Thomson|ISI)", REFERENCES),
-    ("a BibTeX file of references", (".bib",), rb"@\w+\s*\{[^{}]*,\s*$", REFERENCES),
-    ("a WARC file of web pages", (".warc", ".wet", ".wat"), rb"WARC/\d", WEB_PAGES),
-    ("an ARFF file", (".arff",), rb"(?i)@relation\s", "convert it to CSV, for example with Weka"),
-    ("a CoNLL-U file", (".conllu",), rb"# (?:newdoc|sent_id|global\.columns)\b", "extract its texts first, for example with the Python package conllu"),
-    ("a subtitle file", (".srt", ".vtt"), rb"WEBVTT\b", SUBTITLES),
-    ("a Jupyter notebook", (".ipynb",), b"", "convert it first, with jupyter nbconvert --to markdown"),
-    ("an SGML file", (".sgm", ".sgml"), rb"<!DOCTYPE (?!html)\w+ SYSTEM", "extract the texts of its elements to JSON lines first"),
-    ("an XML file", (".xml", ".tmx", ".xlf", ".xliff"), rb"<\?xml\s(?!.*<html)", "extract the texts of its elements to JSON lines first, for example with xq"),
-    ("a YAML file", (".yaml", ".yml"), rb"%YAML ", "convert it to JSON lines, for example with yq"),
-)  # fmt: skip
-OFFICE_MEMBERS = (
-    b"[Content_Types].xml",
-    b"mimetype",
-    b"_rels/",
-    b"docProps/",
-    b"word/",
-    b"xl/",
-    b"ppt/",
-)
+CONTAINERS = r"""
+a RIS file of references | .ris | TY  - | convert it to CSV or JSON, for example with Zotero
+an EndNote file of references | .enw | %0 [A-Z] | convert it to CSV or JSON, for example with Zotero
+a PubMed file of references | .nbib | PMID- ?\d | convert it to CSV or JSON, for example with Zotero
+a Web of Science file of references | .ciw | FN (?:Clarivate|Thomson|ISI) | convert it to CSV or JSON, for example with Zotero
+a BibTeX file of references | .bib | @\w+\s*\{[^{}]*,\s*$ | convert it to CSV or JSON, for example with Zotero
+a WARC file of web pages | .warc .wet .wat | WARC/\d | extract its texts to JSON lines, for example with the Python package warcio
+an ARFF file | .arff | (?i)@relation\s | convert it to CSV, for example with Weka
+a CoNLL-U file | .conllu | # (?:newdoc|sent_id|global\.columns)\b | extract its texts first, for example with the Python package conllu
+a subtitle file | .srt .vtt | WEBVTT\b | extract its texts first, for example with the Python package pysubs2
+a Jupyter notebook | .ipynb |  | convert it first, with jupyter nbconvert --to markdown
+an SGML file | .sgm .sgml | <!DOCTYPE (?!html)\w+ SYSTEM | extract the texts of its elements to JSON lines first
+an XML file | .xml .tmx .xlf .xliff | <\?xml\s(?!.*<html) | extract the texts of its elements to JSON lines first, for example with xq
+a YAML file | .yaml .yml | %YAML  | convert it to JSON lines, for example with yq
+"""
+OFFICE_MEMBERS = tuple(bytes.split(b"[Content_Types].xml mimetype _rels/ docProps/ word/ xl/ ppt/"))
 
 BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
 
@@ -175,8 +150,10 @@ def refuse_container(path: str, suffix: str, start: bytes) -> None:
     """Raise InputError if the lines of a text file are not documents, by its suffix or its first
     line.
     """
-    for name, suffixes, beginning, hint in CONTAINERS:
-        if suffix in suffixes or (beginning and re.match(beginning, start, re.MULTILINE)):
+    for row in CONTAINERS.strip().splitlines():
+        name, suffixes, beginning, hint = row.split(" | ")
+        is_begun = beginning and re.match(beginning.encode(), start, re.MULTILINE)
+        if is_begun or suffix in suffixes.split():
             what = f"is {name}, whose lines are not documents"
             raise InputError(what, where=path, hint=hint + ANY_LINES)
 
@@ -241,8 +218,8 @@ def guess_codecs(sample: bytes) -> list[str]:
     if sample.isascii():
         return []
     # the library may name others, too
-    ranked = (each.encoding for each in from_bytes(sample, cp_isolation=list(WIDELY_USED)))
-    found = [codec.replace("_", "-") for codec in ranked if codec in WIDELY_USED]
+    ranked = (each.encoding for each in from_bytes(sample, cp_isolation=WIDELY_USED.split()))
+    found = [codec.replace("_", "-") for codec in ranked if codec in WIDELY_USED.split()]
     return found[:MAX_GUESSES]
 
 

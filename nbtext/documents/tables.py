@@ -46,19 +46,9 @@ HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_NAME = 5  # characters; shorter ones may be a missing value, such as null
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
-USUAL_NAMES = {
-    "text",
-    "label",
-    "labels",
-    "id",
-    "body",
-    "class",
-    "category",
-    "document",
-    "sentence",
-    "sentiment",
-    "target",
-}
+USUAL_NAMES = str.split(
+    "text label labels id body class category document sentence sentiment target"
+)
 
 _separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')

@@ -17,7 +17,7 @@ from nbtext.errors import InputError
 
 # dates without the period
 COARSE_DATES = {"month": r"\d{4}", "day": r"\d{4}(?:[-/.]?\d\d?)?"}
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = str.split("jan feb mar apr may jun jul aug sep oct nov dec")
 DATE_HINT = "write dates as 2024-12-31"
 MAX_SHOWN = 40  # characters of a time in an error
 # the least number that is the milliseconds, microseconds or nanoseconds since 1970, and the factor

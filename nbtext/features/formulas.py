@@ -56,14 +56,18 @@ INVERSE_DOCUMENT_FREQUENCIES = {
 
 NORMS = ("none", "l1", "l2")
 
+WEIGHTING_TABLE = """
+counts        count   none    none
+binary        binary  none    none
+tfidf         count   smooth  l2
+log-tfidf     log     smooth  l2
+binary-tfidf  binary  smooth  l2
+binary-l2     binary  none    l2
+log-l2        log     none    l2
+"""
 WEIGHTINGS = {  # name: tf, idf, norm
-    "counts": ("count", "none", "none"),
-    "binary": ("binary", "none", "none"),
-    "tfidf": ("count", "smooth", "l2"),
-    "log-tfidf": ("log", "smooth", "l2"),
-    "binary-tfidf": ("binary", "smooth", "l2"),
-    "binary-l2": ("binary", "none", "l2"),
-    "log-l2": ("log", "none", "l2"),
+    name: (tf, idf, norm)
+    for name, tf, idf, norm in map(str.split, WEIGHTING_TABLE.strip().splitlines())
 }
 
 

@@ -14,7 +14,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.numerics import log
 
 # settings that decide whether a text has a feature
-REMOVING = ("vocabulary", "token_pattern", "stop_words", "analyzer", "ngrams", "view")
+REMOVING = str.split("vocabulary token_pattern stop_words analyzer ngrams view")
 
 
 def no_token(settings: FeatureSettings) -> ModelError:

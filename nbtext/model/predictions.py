@@ -14,19 +14,10 @@ from nbtext.records import dataclass
 
 Labels = tuple[str, ...]
 Label = TypeVar("Label", bound=str | int | float)
-OF_EACH = (  # columns, with an entry for each document
-    "ids",
-    "labels",
-    "probabilities",
-    "known",
-    "reasons",
-    "true_labels",
-    "decided",
-    "outliers",
-    "likelihoods",
-    "typicality",
-    "label_sets",
-    "explanations",
+# columns, with an entry for each document
+OF_EACH = str.split(
+    "ids labels probabilities known reasons true_labels decided outliers likelihoods "
+    "typicality label_sets explanations"
 )
 FEW_CLASSES = 256  # so many are sorted at once
 

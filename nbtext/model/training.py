@@ -41,16 +41,8 @@ Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
 # settings of features: words that these leave out or change would come back from a table
-NOT_WITH_VECTORS = (
-    "stem",
-    "strip_accents",
-    "vocabulary",
-    "hash_bits",
-    "min_df",
-    "max_df",
-    "max_features",
-    "select",
-    "idf",
+NOT_WITH_VECTORS = str.split(
+    "stem strip_accents vocabulary hash_bits min_df max_df max_features select idf"
 )
 
 

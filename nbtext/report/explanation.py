@@ -22,21 +22,14 @@ if TYPE_CHECKING:
     from nbtext.features.analyzer import Locator
 
 N_FEATURES = 10  # shown in a table if no number is given; programs get all
-COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")
+COLUMNS = str.split("id label against term feature count log_odds")
 NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
 NAMES = {"absent": "absent words", "other_labels": "other labels"}  # of terms, for people
 LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
-# for the label and against it: the color-blind can tell them apart, and without colors bold and
+# By level, the last ones of -3 to -1: for the label and against it. The color-blind can tell them
+# apart, and without colors bold and
 # underlined differ
-STYLES = {
-    3: "bold blue",
-    2: "blue",
-    1: "blue",
-    0: "",
-    -1: "yellow",
-    -2: "yellow",
-    -3: "underline yellow",
-}
+STYLES = ("", "blue", "blue", "bold blue", "underline yellow", "yellow", "yellow")
 BAR = 24  # characters
 # on the page
 MAX_DOCUMENTS = 200

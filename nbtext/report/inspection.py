@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ESTIMATES = ("accuracy", "log_loss", "micro_f1", "macro_f1", "precision_at_1")
-FEATURE_COLUMNS = (
-    "label",
-    "feature",
-    "log_odds",
-    "z",
-    "mutual_information",
-    "chi_squared",
-    "occurrences",
-    "documents",
+FEATURE_COLUMNS = tuple(
+    str.split("label feature log_odds z mutual_information chi_squared occurrences documents")
 )
 OF_SEVERAL_LABELS = ("mu", "alpha", "decisions")  # keys
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)

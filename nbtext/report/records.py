@@ -22,7 +22,7 @@ from typing import Any
 from nbtext.errors import printable
 from nbtext.output import Writer
 
-OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
+OUTPUT_FORMATS = tuple(str.split("table tsv csv jsonl json markdown"))
 HEADER = "header"  # of a mail, only for predictions
 FASTTEXT = "fasttext"  # only for predictions
 PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)

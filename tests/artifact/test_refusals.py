@@ -49,7 +49,13 @@ def test_something_else_is_named(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["{}", '{"a": 1}', "[1, 2]", '{"version": 3}', '{"format": [1], "version": 3}', "5"]
+    "header",
+    """{}
+{"a": 1}
+[1, 2]
+{"version": 3}
+{"format": [1], "version": 3}
+5""".splitlines(),
 )
 def test_other_plain_data_is_named(header: str, tmp_path: Path) -> None:
     """Plain data of another program in the same form is not a model."""

@@ -61,7 +61,7 @@ def test_manning_bernoulli() -> None:
 # DS 4400 (Elhamifar): seven mails by the words free, CAPS and call now; class 0 has three, class 1
 # four. P(x1=1|0) = 2/3, P(x2=1|0) = 0, P(x3=1|0) = 2/3; P(x1=1|1) = 2/4, P(x2=1|1) = 0, P(x3=1|1) =
 # 3/4
-MAILS = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 1], [0, 0, 1], [0, 0, 0]])
+MAILS = np.array(list(map(list, str.split("101 100 001 101 101 001 000"))), dtype=int)
 IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 
 
@@ -86,22 +86,12 @@ def test_three_words_need_smoothing() -> None:
 # Mitchell, Machine Learning, 1997, table 3.2: days by outlook (0 sunny, 1 overcast, 2 rain),
 # temperature (0 hot, 1 mild, 2 cool), humidity (0 high, 1 normal) and wind (0 weak, 1 strong)
 DAYS = np.array(
-    [
-        [0, 0, 0, 0],
-        [0, 0, 0, 1],
-        [1, 0, 0, 0],
-        [2, 1, 0, 0],
-        [2, 2, 1, 0],
-        [2, 2, 1, 1],
-        [1, 2, 1, 1],
-        [0, 1, 0, 0],
-        [0, 2, 1, 0],
-        [2, 1, 1, 0],
-        [0, 1, 1, 1],
-        [1, 1, 0, 1],
-        [1, 0, 1, 0],
-        [2, 1, 0, 1],
-    ]
+    list(
+        map(
+            list, str.split("0000 0001 1000 2100 2210 2211 1211 0100 0210 2110 0111 1101 1010 2101")
+        )
+    ),
+    dtype=int,
 )
 IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
 

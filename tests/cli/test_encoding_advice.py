@@ -76,7 +76,7 @@ def test_encodings_of_which_several_fit(
     assert advice in nbtext("train t.txt -o m").err
 
 
-@pytest.mark.parametrize("end", ["json", "jsonl", "csv", "tsv", "txt"])
+@pytest.mark.parametrize("end", str.split("json jsonl csv tsv txt"))
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16", "gb18030"])
 def test_a_valid_replacement_character_is_not_an_invalid_byte(
     nbtext: Any, model: str, tmp_path: Path, end: str, codec: str

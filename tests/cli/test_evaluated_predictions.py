@@ -170,9 +170,7 @@ def tables(rows: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["one", "several"])
-@pytest.mark.parametrize(
-    "form", ["csv", "tsv", "csv.gz", "jsonl", "jsonl.zst", "json", "parquet", "arrow", "db"]
-)
+@pytest.mark.parametrize("form", str.split("csv tsv csv.gz jsonl jsonl.zst json parquet arrow db"))
 @pytest.mark.parametrize("prefix", ["", "my_"])
 @pytest.mark.exhaustive(every=3)
 def test_columns_that_were_added(

@@ -56,40 +56,38 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-OUTPUT_IS_INPUT = [
-    "train d.csv -o d.csv",
-    "train d.csv -o ./d.csv",
-    "train d.csv -o docs/../d.csv",
-    "train d.csv -o hard.csv",
-    "train soft.csv -o d.csv",
-    "train d.csv -o soft.csv",
-    "train d.csv e.csv -o e.csv",
-    "train m --model bernoulli -o m",
-    "train d.csv --stop-words words.txt -o words.txt",
-    "train d.csv --vocabulary words.txt -o words.txt",
-    "train d.csv --unlabeled e.csv --em 2 -o e.csv",
-    "train docs -o docs/apple/1.txt",
-    "train link -o docs/apple/1.txt",
-    "predict d.csv -m m -o d.csv",
-    "predict d.csv -m m -o m",
-    "predict d.csv -m m --cost costs.csv -o costs.csv",
-    "predict docs -m m -o docs/apple/1.txt",
-    "vectorize d.csv -o d.csv",
-    "vectorize d.csv --stop-words words.txt -o words.txt",
-    "evaluate d.csv -m m --report d.csv",
-    "evaluate d.csv -m m --report m",
-    "evaluate d.csv --predictions p.tsv --report p.tsv",
-    "evaluate d.csv --folds 2 --vocabulary words.txt --report words.txt",
-    "explain d.csv -m m -o d.csv",
-    "explain d.csv -m m -o hard.csv",
-    "compare d.csv -m m -m n --report n",
-    "compare d.csv --sizes 1 --report d.csv",
-    "sample -m m -o m",
-    "export m --to csv -o m",
-    "update m d.csv -o d.csv",
-    "forget m d.csv -o hard.csv",
-    "calibrate m d.csv -o soft.csv",
-]
+OUTPUT_IS_INPUT = """train d.csv -o d.csv
+train d.csv -o ./d.csv
+train d.csv -o docs/../d.csv
+train d.csv -o hard.csv
+train soft.csv -o d.csv
+train d.csv -o soft.csv
+train d.csv e.csv -o e.csv
+train m --model bernoulli -o m
+train d.csv --stop-words words.txt -o words.txt
+train d.csv --vocabulary words.txt -o words.txt
+train d.csv --unlabeled e.csv --em 2 -o e.csv
+train docs -o docs/apple/1.txt
+train link -o docs/apple/1.txt
+predict d.csv -m m -o d.csv
+predict d.csv -m m -o m
+predict d.csv -m m --cost costs.csv -o costs.csv
+predict docs -m m -o docs/apple/1.txt
+vectorize d.csv -o d.csv
+vectorize d.csv --stop-words words.txt -o words.txt
+evaluate d.csv -m m --report d.csv
+evaluate d.csv -m m --report m
+evaluate d.csv --predictions p.tsv --report p.tsv
+evaluate d.csv --folds 2 --vocabulary words.txt --report words.txt
+explain d.csv -m m -o d.csv
+explain d.csv -m m -o hard.csv
+compare d.csv -m m -m n --report n
+compare d.csv --sizes 1 --report d.csv
+sample -m m -o m
+export m --to csv -o m
+update m d.csv -o d.csv
+forget m d.csv -o hard.csv
+calibrate m d.csv -o soft.csv""".splitlines()
 
 
 @pytest.mark.exhaustive(every=3)
@@ -128,19 +126,20 @@ def test_standard_input_is_no_output(forker: Any, folder: Path) -> None:
 
 
 OTHER_KINDS = [
-    ("train d.csv -o e.csv", "is not a model"),
-    ("train docs -o e.csv", "is not a model"),
-    ("merge m n -o e.csv", "is not a model"),
-    ("update m d.csv -o words.txt", "is not a model"),
-    ("predict d.csv -m m -o n", "is a model"),
-    ("vectorize d.csv -o n", "is a model"),
-    ("evaluate d.csv -m m --report n", "is a model"),
-    ("explain d.csv -m m -o n", "is a model"),
-    ("sample -m m -o n", "is a model"),
-    ("export m --to csv -o n", "is a model"),
-    ("export m --to csv -o n.joblib", "is a model"),
-    ("export m --to joblib --max-model-bytes 9KB -o e.csv", "is not a model"),
-    ("export m --max-model-bytes 9KB -o text.joblib", "is not a model"),
+    row.split(" | ")
+    for row in """train d.csv -o e.csv | is not a model
+train docs -o e.csv | is not a model
+merge m n -o e.csv | is not a model
+update m d.csv -o words.txt | is not a model
+predict d.csv -m m -o n | is a model
+vectorize d.csv -o n | is a model
+evaluate d.csv -m m --report n | is a model
+explain d.csv -m m -o n | is a model
+sample -m m -o n | is a model
+export m --to csv -o n | is a model
+export m --to csv -o n.joblib | is a model
+export m --to joblib --max-model-bytes 9KB -o e.csv | is not a model
+export m --max-model-bytes 9KB -o text.joblib | is not a model""".splitlines()
 ]
 
 
@@ -200,19 +199,17 @@ def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> No
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(
     "command",
-    [
-        "predict - -m -",
-        "explain - -m -",
-        "evaluate - -m -",
-        "evaluate - -m /dev/stdin",
-        "update - -",
-        "merge - -",
-        "merge - m -",
-        "train - - -o new",
-        "train - --unlabeled - --em 2 -o new",
-        "compare - -m m -m -",
-        "diff - -",
-    ],
+    """predict - -m -
+explain - -m -
+evaluate - -m -
+evaluate - -m /dev/stdin
+update - -
+merge - -
+merge - m -
+train - - -o new
+train - --unlabeled - --em 2 -o new
+compare - -m m -m -
+diff - -""".splitlines(),
 )
 def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) -> None:
     """Model and texts cannot both come from it."""
@@ -250,15 +247,13 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "train d.csv -o m",
-        "train n -o m",
-        "merge m n -o m",
-        "update m d.csv",
-        "forget m one.csv",
-        "calibrate m d.csv",
-        "update n d.csv -o m",
-    ],
+    """train d.csv -o m
+train n -o m
+merge m n -o m
+update m d.csv
+forget m one.csv
+calibrate m d.csv
+update n d.csv -o m""".splitlines(),
 )
 def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, command: str) -> None:
     """While another process holds the lock of the file, the command is refused, and the file does

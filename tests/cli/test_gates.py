@@ -31,7 +31,7 @@ def write_documents(folder: Path, n_labels: int) -> None:
 @pytest.mark.exhaustive(every=6)
 @pytest.mark.parametrize("subject", SUBJECTS)
 @pytest.mark.parametrize("n_labels", [1, 2])
-@pytest.mark.parametrize("suffix", ["json", "tsv", "csv", "md", "txt", "jsonl", "json.gz"])
+@pytest.mark.parametrize("suffix", str.split("json tsv csv md txt jsonl json.gz"))
 def test_a_gate_that_fails_writes_no_file(
     nbtext: Any, tmp_path: Path, subject: str, n_labels: int, suffix: str
 ) -> None:

@@ -132,13 +132,11 @@ def test_order_of_commands(nbtext: Any) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "inspect {}",
-        "sample {}",
-        "export {} --to csv -o -",
-        "update {} t.csv -o x --force",
-        "calibrate {} t.csv -o x --force",
-    ],
+    """inspect {}
+sample {}
+export {} --to csv -o -
+update {} t.csv -o x --force
+calibrate {} t.csv -o x --force""".splitlines(),
 )
 def test_a_model_is_an_argument_or_an_option(
     nbtext: Any, model: str, tmp_path: Path, command: str

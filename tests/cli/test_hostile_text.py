@@ -212,8 +212,8 @@ def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path)
 
 
 @pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
-@pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "inspect", "sample"])
+@pytest.mark.parametrize("form", str.split("table tsv csv jsonl json markdown"))
+@pytest.mark.parametrize("command", str.split("predict explain evaluate inspect sample"))
 def test_data_shown_on_a_terminal_are_harmless(
     nbtext: Any, on_a_terminal: Any, tmp_path: Path, command: str, form: str
 ) -> None:

@@ -21,20 +21,7 @@ TABLES: dict[str, tuple[list[Any], list[str]]] = {
     ),
 }
 FORMATS = ["jsonl", "json", "csv", "tsv", "db", "parquet", "arrow"]
-NUMBERS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-)
+NUMBERS = str.split("zero one two three four five six seven eight nine ten eleven")
 
 
 def rows_of(values: list[Any]) -> list[dict[str, Any]]:

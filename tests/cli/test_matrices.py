@@ -217,33 +217,24 @@ def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("train x.npz --model best -o n.joblib", "best needs texts, but SOURCE is a matrix"),
-        ("evaluate x.npz --folds 2 --model best", "best needs texts, but SOURCE is a matrix"),
-        ("train x.npz --ngrams 1,2 -o n.joblib", "--ngrams: does not apply: SOURCE is a matrix"),
-        (
-            "predict x.npz -m m.joblib --text-field body",
-            "--text-field: does not apply: SOURCE is a matrix",
-        ),
-        ("review x.npz --report r.html", "--report: does not apply: it shows the texts"),
-        ("predict x.npz -m m.joblib --add-columns", "columns can be added only to"),
-        ("prevalence x.npz -m m.joblib --group-field month", "has no field `month`"),
-        ("vectorize x.npz --like m.joblib --min-df 2 -o y.npz", "--min-df: does not apply"),
-        ("predict two.npz -m m.joblib", "different settings: --ngrams is 1,2 and 1,1"),
-        (
-            "update m.joblib weights.svmlight -o n.joblib",
-            "needs counts, and the matrix holds weights",
-        ),
-        ("predict wide.svmlight -m m.joblib", "columns without names, and the model has"),
-        ("update m.joblib wide.svmlight -o n.joblib", "columns without names, and the model has"),
-        (
-            "vectorize wide.svmlight --like m.joblib -o n.npz",
-            "columns without names, and the model has",
-        ),
-        ("vectorize x.svmlight -o n.npz", "the matrix has no names of features"),
-        (
-            "compare x.svmlight -m m.joblib -m two.joblib",
-            "the models have different features or labels",
-        ),
+        case.split(" | ")
+        for case in """
+train x.npz --model best -o n.joblib | best needs texts, but SOURCE is a matrix
+evaluate x.npz --folds 2 --model best | best needs texts, but SOURCE is a matrix
+train x.npz --ngrams 1,2 -o n.joblib | --ngrams: does not apply: SOURCE is a matrix
+predict x.npz -m m.joblib --text-field body | --text-field: does not apply: SOURCE is a matrix
+review x.npz --report r.html | --report: does not apply: it shows the texts
+predict x.npz -m m.joblib --add-columns | columns can be added only to
+prevalence x.npz -m m.joblib --group-field month | has no field `month`
+vectorize x.npz --like m.joblib --min-df 2 -o y.npz | --min-df: does not apply
+predict two.npz -m m.joblib | different settings: --ngrams is 1,2 and 1,1
+update m.joblib weights.svmlight -o n.joblib | needs counts, and the matrix holds weights
+predict wide.svmlight -m m.joblib | columns without names, and the model has
+update m.joblib wide.svmlight -o n.joblib | columns without names, and the model has
+vectorize wide.svmlight --like m.joblib -o n.npz | columns without names, and the model has
+vectorize x.svmlight -o n.npz | the matrix has no names of features
+compare x.svmlight -m m.joblib -m two.joblib | the models have different features or labels
+""".strip().splitlines()
     ],
 )
 def test_what_a_matrix_cannot_do(

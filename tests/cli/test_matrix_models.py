@@ -13,14 +13,12 @@ from nbtext import TextClassifier
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "predict t.csv -m m.joblib",
-        "explain t.csv -m m.joblib",
-        "evaluate t.csv -m m.joblib",
-        "prevalence t.csv -m m.joblib",
-        "update m.joblib t.csv -o u.joblib",
-        "forget m.joblib t.csv -o u.joblib",
-    ],
+    """predict t.csv -m m.joblib
+explain t.csv -m m.joblib
+evaluate t.csv -m m.joblib
+prevalence t.csv -m m.joblib
+update m.joblib t.csv -o u.joblib
+forget m.joblib t.csv -o u.joblib""".splitlines(),
 )
 def test_texts_are_refused(nbtext: Any, tmp_path: Path, command: str) -> None:
     """In one line; nothing is written."""

@@ -57,7 +57,7 @@ def test_a_matrix_that_holds_them(nbtext: Any, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    ["nbsvm", "logistic", "multinomial", "dirichlet", "complement", "gaussian", "bernoulli"],
+    str.split("nbsvm logistic multinomial dirichlet complement gaussian bernoulli"),
 )
 def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
     """The plain inverse document frequency of words that all documents hold is 0."""

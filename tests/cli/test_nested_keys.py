@@ -116,7 +116,7 @@ EMPTY_ROWS: list[dict[str, Any]] = [
 FULL_ROWS = [{"text": text, "label": label} for text, label in LETTERS]
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.db", "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("name", str.split("t.jsonl t.json t.csv t.db t.parquet t.arrow"))
 def test_documents_without_a_text_are_left_out(nbtext: Any, tmp_path: Path, name: str) -> None:
     """--skip-empty leaves out what is missing, null or blank, counted, when training and
     evaluating; `predict` gives each row its record.

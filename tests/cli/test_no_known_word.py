@@ -22,7 +22,7 @@ def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize(
-    "model", ["auto", "dirichlet", "bernoulli", "complement", "categorical", "svm", "logistic"]
+    "model", str.split("auto dirichlet bernoulli complement categorical svm logistic")
 )
 def test_estimates_agree_on_texts_without_a_known_word(
     nbtext: Any, tmp_path: Path, model: str

@@ -149,7 +149,7 @@ def test_a_failure_of_one_output_leaves_neither(nbtext: Any, model: str, tmp_pat
     assert not (tmp_path / "kept.csv").exists()
 
 
-@pytest.mark.parametrize("output_format", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
+@pytest.mark.parametrize("output_format", str.split("tsv csv jsonl json markdown table"))
 def test_a_summary(
     nbtext: Any, model: str, records: list[dict[str, Any]], output_format: str
 ) -> None:
@@ -199,7 +199,7 @@ def test_what_has_no_meaning(
 
 
 @pytest.mark.parametrize("source", [".csv", ".jsonl", ".parquet", ".db"])
-@pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow"])
+@pytest.mark.parametrize("form", str.split(".csv .tsv .jsonl .json .parquet .arrow"))
 def test_rows_in_another_format(
     nbtext: Any, model: str, tmp_path: Path, source: str, form: str
 ) -> None:

@@ -10,35 +10,21 @@ import pytest
 from nbtext.kernel import HAS_KERNEL
 
 # what only training, searching, explaining, logging or completing needs
-UNUSED_BY_PREDICT = {
-    "csv",
-    "hashlib",
-    "logging",
-    "shutil",
-    "click.shell_completion",
-    "nbtext.applications",
-    "nbtext.bayes.leave_one_out",
-    "nbtext.bayes.smoothing",
-    "nbtext.cli.training_options",
-    "nbtext.evaluation",
-    "nbtext.linear",
-    "nbtext.model.explanation",
-    "nbtext.model.fitting",
-}
-UNUSED_BY_TRAIN = {
-    "hashlib",
-    "shutil",
-    "click.shell_completion",
-    "nbtext.applications",
-    "nbtext.bayes.binary_relevance",
-    "nbtext.bayes.label_calibration",
-    "nbtext.evaluation.metrics",
-    "nbtext.evaluation.search",
-    "nbtext.linear",
-    "nbtext.model.several_labels",
-    "nbtext.model.explanation",
-    "nbtext.model.predictor",
-}
+UNUSED_BY_PREDICT = set(
+    str.split(
+        "csv hashlib logging shutil click.shell_completion nbtext.applications "
+        "nbtext.bayes.leave_one_out nbtext.bayes.smoothing nbtext.cli.training_options "
+        "nbtext.evaluation nbtext.linear nbtext.model.explanation nbtext.model.fitting"
+    )
+)
+UNUSED_BY_TRAIN = set(
+    str.split(
+        "hashlib shutil click.shell_completion nbtext.applications "
+        "nbtext.bayes.binary_relevance nbtext.bayes.label_calibration "
+        "nbtext.evaluation.metrics nbtext.evaluation.search nbtext.linear "
+        "nbtext.model.several_labels nbtext.model.explanation nbtext.model.predictor"
+    )
+)
 
 
 def imported(*arguments: str, input: bytes = b"") -> set[str]:

@@ -112,7 +112,7 @@ def test_what_can_be_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"]
+    "name", str.split("predict evaluate inspect explain compare diff sample train")
 )
 def test_a_dumb_terminal(
     on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str

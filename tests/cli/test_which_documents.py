@@ -87,17 +87,15 @@ def test_conditions(nbtext: Any, tmp_path: Path, name: str, condition: str, n_le
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "evaluate t.jsonl -m m.joblib",
-        "evaluate t.jsonl --folds 3",
-        "evaluate t.jsonl --predicted-field label",
-        "vectorize t.jsonl -o x.npz",
-        "review t.jsonl",
-        "compare t.jsonl --models multinomial,bernoulli",
-        "prevalence t.jsonl -m m.joblib",
-        "update m.joblib t.jsonl -o n.joblib",
-        "explain t.jsonl -m m.joblib",
-    ],
+    """evaluate t.jsonl -m m.joblib
+evaluate t.jsonl --folds 3
+evaluate t.jsonl --predicted-field label
+vectorize t.jsonl -o x.npz
+review t.jsonl
+compare t.jsonl --models multinomial,bernoulli
+prevalence t.jsonl -m m.joblib
+update m.joblib t.jsonl -o n.joblib
+explain t.jsonl -m m.joblib""".splitlines(),
 )
 def test_every_command(nbtext: Any, tmp_path: Path, command: str) -> None:
     """Each command that reads documents leaves the same ones out."""

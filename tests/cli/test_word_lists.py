@@ -32,12 +32,15 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ("train", "t.csv", "-o", "m"),
-        ("train", "t.csv", "-o", "m", "--model", "logistic"),
-        ("evaluate", "t.csv", "--folds", "2"),
-        ("vectorize", "t.csv", "-o", "x.npz"),
-        ("review", "t.csv"),
-        ("compare", "t.csv"),
+        case.split(" | ")
+        for case in """
+train | t.csv | -o | m
+train | t.csv | -o | m | --model | logistic
+evaluate | t.csv | --folds | 2
+vectorize | t.csv | -o | x.npz
+review | t.csv
+compare | t.csv
+""".strip().splitlines()
     ],
 )
 def test_every_command_names_entries_that_never_match(

@@ -31,18 +31,10 @@ TOP = Path(__file__).parents[2]
 NBTEXT = [sys.executable, "-m", "nbtext"]
 # What nbtext imports does not depend on these variables.
 READ_LATE = {"COLUMNS", "NO_COLOR", "PATH", "TERM"}
-WITHIN = (  # imported within functions; the last ones by the service
-    "jinja2",
-    "joblib",
-    "rich.box",
-    "rich.progress",
-    "rich.table",
-    "rich.text",
-    "scipy.sparse",
-    "vl_convert",
-    "prometheus_client",
-    "starlette.applications",
-    "uvicorn.protocols.http.httptools_impl",
+# imported within functions; the last ones by the service
+WITHIN = str.split(
+    "jinja2 joblib rich.box rich.progress rich.table rich.text scipy.sparse vl_convert "
+    "prometheus_client starlette.applications uvicorn.protocols.http.httptools_impl"
 )
 
 

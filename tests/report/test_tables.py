@@ -28,23 +28,24 @@ WORDS = (
     "flat house",
 )
 FIGURE = re.compile(r"[+-]?\d[\d.,:e%-]*")
-ASK = {
-    "evaluate": "evaluate test.jsonl -m m.joblib",
-    "targets and folds": "evaluate train.jsonl --folds 3 --model multinomial",
-    "learning curve": "compare train.jsonl --models multinomial,bernoulli --sizes 40,80 --seeds 2",
-    "search": "evaluate train.jsonl --folds 2 --model best",
-    "evaluate several": "evaluate several.jsonl -m several.joblib",
-    "compare": "compare test.jsonl -m m.joblib -m a-model-whose-name-is-as-long-as-those-of-its-labels.joblib",
-    "review": "review train.jsonl",
-    "review several": "review several.jsonl",
-    "inspect": "inspect m.joblib",
-    "words": "inspect m.joblib --word bike --word rent",
-    "inspect several": "inspect several.joblib --word bike",
-    "matrix": "inspect counts.npz",
-    "prevalence": "prevalence test.jsonl -m m.joblib",
-    "explain": "explain one.jsonl -m m.joblib",
-    "diff": "diff m.joblib several-too.joblib",
-}
+ASK = dict(
+    row.split(": ")
+    for row in """evaluate: evaluate test.jsonl -m m.joblib
+targets and folds: evaluate train.jsonl --folds 3 --model multinomial
+learning curve: compare train.jsonl --models multinomial,bernoulli --sizes 40,80 --seeds 2
+search: evaluate train.jsonl --folds 2 --model best
+evaluate several: evaluate several.jsonl -m several.joblib
+compare: compare test.jsonl -m m.joblib -m a-model-whose-name-is-as-long-as-those-of-its-labels.joblib
+review: review train.jsonl
+review several: review several.jsonl
+inspect: inspect m.joblib
+words: inspect m.joblib --word bike --word rent
+inspect several: inspect several.joblib --word bike
+matrix: inspect counts.npz
+prevalence: prevalence test.jsonl -m m.joblib
+explain: explain one.jsonl -m m.joblib
+diff: diff m.joblib several-too.joblib""".splitlines()
+)
 
 
 def run(command: str, width: int = 1000) -> str:

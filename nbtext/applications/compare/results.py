@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.applications.compare.comparison import ComparedModel, Comparison, PairedTest
@@ -70,14 +71,13 @@ def comparison_result(comparison: Comparison) -> Result[Comparison]:
     return Result(
         [comparison],
         [*ComparedModel._fields[:-1], *metric_columns, "unknown_label"],
-        lambda found: ([*_row(each), found.unknown_label] for each in found.results),
+        lambda found: (
+            [*each[:-1], *chain.from_iterable(each.metrics.values()), found.unknown_label]
+            for each in found.results
+        ),
         document,
         layout=lambda found, _: layout(comparison_overview(found)),
     )
-
-
-def _row(each: ComparedModel) -> list[Any]:
-    return [*each[:-1], *(figure for estimate in each.metrics.values() for figure in estimate)]
 
 
 def _record(each: ComparedModel | PairedTest) -> dict[str, Any]:

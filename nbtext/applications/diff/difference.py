@@ -13,7 +13,7 @@ from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.inspection import Inspector, inspect
 
-SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
+SIZES = str.split("documents n_labels n_features occurrences smoothing")
 EXPECTED = ("accuracy", "micro_f1", "macro_f1", "log_loss")  # those that a model has
 
 

@@ -23,11 +23,7 @@ def difference_result(changes: Iterable[Change]) -> Result[Sequence[Change]]:
 def _table(changes: Sequence[Change], _: Screen) -> Iterator[RenderableType]:
     names = show_features([change.name for change in changes])
     rows = (
-        (change.what, printable(change.label), name, *map(_text, change[3:]))
+        (change.what, printable(change.label), name, *map(printable, map(field_text, change[3:])))
         for change, name in zip(changes, names, strict=True)
     )
     yield new_table(*Change._fields, rows=rows, texts=(0, 1, 2))
-
-
-def _text(value: str | float | None) -> str:
-    return printable(field_text(value))

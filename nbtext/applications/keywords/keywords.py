@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 KEYWORD_MODEL = "multinomial"
 SMOOTHING = 0.1
-NOT_ALLOWED = ("optimize", "min_recall", "min_precision", "keep_sample", "class_weight")
+NOT_ALLOWED = str.split("optimize min_recall min_precision keep_sample class_weight")
 MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
 # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
 PSEUDO_SHARE = 5

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.prevalence import Prevalence
     from nbtext.model.task import Task
 
-COLUMNS = ("label", "share", "low", "high", "documents", "predicted", "predicted_share")
+COLUMNS = str.split("label share low high documents predicted predicted_share")
 
 
 def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> Result[list[Any]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     rules=[
         *(
             Excludes(name, "apply")
-            for name in ("against", "only", "report", "label", "missing_labels")
+            for name in str.split("against only report label missing_labels")
         ),
         Excludes(
             "to",

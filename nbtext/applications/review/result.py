@@ -22,7 +22,7 @@ from nbtext.report.terminal import new_table, shorten_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-COLUMNS = ("finding", "certainty", "label", "likely_label", "reason", "ids", "places")
+COLUMNS = str.split("finding certainty label likely_label reason ids places")
 MAX_NAMED = 3  # documents of a finding, or labels, that are named
 
 
@@ -39,14 +39,8 @@ def review_result(review: Review) -> Result[tuple[Finding, ...]]:
 
 def finding_record(finding: Finding) -> dict[str, Any]:
     """Return the record of a finding."""
-    return {
-        "finding": finding.finding,
-        "certainty": finding.certainty,
-        "label": finding.label,
-        "likely_label": finding.likely_label,
-        "reason": finding.reason,
-        "documents": [document_record(document) for document in finding.documents],
-    }
+    documents = [document_record(document) for document in finding.documents]
+    return {name: getattr(finding, name) for name in COLUMNS[:5]} | {"documents": documents}
 
 
 def document_record(document: ReviewedDocument) -> dict[str, Any]:

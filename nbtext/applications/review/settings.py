@@ -8,14 +8,9 @@ from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.records import frozen
 from nbtext.settings import part, setting
 
-FINDINGS = (  # in the order in which equally certain ones are listed
-    "label_error",
-    "conflicting_duplicates",
-    "duplicate",
-    "near_duplicate",
-    "leak",
-    "outlier",
-    "not_text",
+# in the order in which equally certain ones are listed
+FINDINGS = tuple(
+    str.split("label_error conflicting_duplicates duplicate near_duplicate leak outlier not_text")
 )
 
 

@@ -34,15 +34,9 @@ from nbtext.report.records import format_json
 RETRY_AFTER = {"Retry-After": "1"}
 CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody receives the answer
 # two of them can mean different things to this service and to a proxy before it
-SINGLE_HEADERS = (
-    b"host",
-    b"origin",
-    b"authorization",
-    b"content-length",
-    b"content-type",
-    b"content-encoding",
-    b"transfer-encoding",
-    b"sec-fetch-site",
+SINGLE_HEADERS = bytes.split(
+    b"host origin authorization content-length content-type content-encoding "
+    b"transfer-encoding sec-fetch-site"
 )
 SAFE_METHODS = ("GET", "HEAD")
 HEALTH_PATHS = ("/healthz", "/readyz")

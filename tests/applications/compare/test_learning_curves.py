@@ -55,7 +55,7 @@ def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
     "options", [{}, {"hash_bits": 8}, {"idf": "smooth", "norm": "l2"}, {"min_df": 2}], ids=str
 )
 @pytest.mark.parametrize(
-    "model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical", "gaussian"]
+    "model", str.split("multinomial dirichlet bernoulli complement categorical gaussian")
 )
 def test_a_part_is_what_train_and_evaluate_give(model: str, options: dict[str, Any]) -> None:
     """On the same documents: those of the part, and those that are in no part."""

@@ -191,7 +191,7 @@ def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["multinomial", "dirichlet", "complement", "bernoulli", "nbsvm", "logistic"]
+    "name", str.split("multinomial dirichlet complement bernoulli nbsvm logistic")
 )
 def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
     """Every model whose left-out documents are scored can estimate shares."""

@@ -115,9 +115,7 @@ def test_options_that_search(apply: Any, options: str) -> None:
     apply(f"x.jsonl {options}", {"id": "a", "decision": "keep"}).refused(2)
 
 
-@pytest.mark.parametrize(
-    "name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.feather", "x.db", "x.mbox"]
-)
+@pytest.mark.parametrize("name", str.split("x.jsonl x.json x.csv x.parquet x.feather x.db x.mbox"))
 def test_documents_with_ids_have_places(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Findings and errors name the file and the line or row, also if documents have ids; and
     --apply knows them.

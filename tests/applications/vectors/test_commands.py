@@ -292,22 +292,20 @@ def test_what_is_refused(nbtext: Any, command: str, parts: tuple[int, str]) -> N
 
 @pytest.mark.parametrize(
     "options",
-    [
-        "--ngrams 1,2",
-        "--view word:1 --view char:2",
-        "--view word:1,2 --view word:1:binary",
-        "--no-lowercase",
-        "--weighting binary-l2",
-        "--no-calibrate",
-        "--text-field title,body",
-        "--text-field title,body --separate-fields",
-        "--text-field title,body --separate-fields --view word:1 --view char_wb:1,2",
-        "--text-field title,body --separate-fields --model best",
-        "--optimize macro_f1",
-        "--min-recall cats=0.5 --confidence 0.5",
-        "--unlabeled test.jsonl",
-        "--model stacked",
-    ],
+    """--ngrams 1,2
+--view word:1 --view char:2
+--view word:1,2 --view word:1:binary
+--no-lowercase
+--weighting binary-l2
+--no-calibrate
+--text-field title,body
+--text-field title,body --separate-fields
+--text-field title,body --separate-fields --view word:1 --view char_wb:1,2
+--text-field title,body --separate-fields --model best
+--optimize macro_f1
+--min-recall cats=0.5 --confidence 0.5
+--unlabeled test.jsonl
+--model stacked""".splitlines(),
 )
 def test_other_options(nbtext: Any, options: str) -> None:
     """Words that no training text has are known with each."""
