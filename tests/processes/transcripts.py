@@ -17,17 +17,8 @@ import tempfile
 from pathlib import Path
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
-MODELS = (
-    "auto",
-    "multinomial",
-    "bernoulli",
-    "complement",
-    "dirichlet",
-    "categorical",
-    "gaussian",
-    "logistic",
-    "nbsvm",
-    "svm",
+MODELS = str.split(
+    "auto multinomial bernoulli complement dirichlet categorical gaussian logistic nbsvm svm"
 )
 FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 COMMANDS = [
