@@ -111,10 +111,10 @@ def test_a_time_split_does_not_train_on_the_future(nbtext: Any, tmp_path: Path, 
     held = "--held-out h.csv"
     nbtext(f"evaluate {name} --order-field day --folds 11 {held}").ok()
     found = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
-    assert [int(row[-1]) for row in found] == [n // 4 for n in range(4, 48)]
+    assert [int(row[-2]) for row in found] == [n // 4 for n in range(4, 48)]
     nbtext(f"evaluate {name} --group-field day:month {held} --force").ok()
     found = [line.split(",") for line in (tmp_path / "h.csv").read_text().splitlines()[1:]]
-    folds = [int(row[-1]) for row in found]
+    folds = [int(row[-2]) for row in found]
     assert folds == [1 + n // 4 for n in range(48)]
     nbtext(f"train {name} -o m.joblib").ok()
     shares = (
