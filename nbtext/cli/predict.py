@@ -14,7 +14,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.settings import COLUMNS, InputSettings
+from nbtext.documents.settings import COLUMNS, HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError, number_of, require_label
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
@@ -324,7 +324,7 @@ class Filter:
         kept = self._condition.holds
 
         def write_kept(batches: Iterator[Predictions]) -> None:
-            _write(self._count(batches), given, fitted, output_format, kept)
+            _write(map(self._count, batches), given, fitted, output_format, kept)
 
         if given.rejected is None:
             write_kept(predictions)
@@ -340,11 +340,10 @@ class Filter:
             lambda batches: _write(batches, others, fitted, output_format, self._condition.fails),
         )
 
-    def _count(self, batches: Iterable[Predictions]) -> Iterator[Predictions]:
-        for batch in batches:
-            self._n_documents += len(batch)
-            self._n_kept += int(self._condition.holds(batch).sum())
-            yield batch
+    def _count(self, batch: Predictions) -> Predictions:
+        self._n_documents += sum(reason not in HEADERS for reason in batch.reasons)
+        self._n_kept += int(self._condition.holds(batch).sum())
+        return batch
 
     def describe(self, rejected: str | None) -> str:
         """Say how many documents were kept, and where the others are."""

@@ -326,7 +326,7 @@ def open_documents(
     output      the file that what is read goes to; if it is not standard output, a line at the end
                 says how many documents
     """
-    from nbtext.documents.batch import Batch, Missing, ReadCount
+    from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
@@ -373,11 +373,6 @@ def open_documents(
                 advice = _advise_encoding(sources, settings, share)
                 say(f"{what} in {documents}; {advice}", quiet=quiet)
 
-        def list_skipped() -> list[str]:
-            return [
-                f"skipped {number:,}: {reason}" for reason, number in sorted(source.skipped.items())
-            ]
-
         try:
             yield source, on_batch
             counted.check()
@@ -388,9 +383,9 @@ def open_documents(
             if isinstance(error, InputError):
                 counted.check()
                 if not (counted.n_documents or error.where or error.hint):
-                    error.hint = ", ".join(list_skipped())
+                    error.hint = ", ".join(list_skipped(source.skipped))
             raise
-    say(*list_skipped(), quiet=quiet)
+    say(*list_skipped(source.skipped), quiet=quiet)
     if counted.first is not None:
         what = f"{number_of(counted.n_unread, 'document')} could not be read"
         say(f"{what}; the first is {counted.first}", quiet=quiet)

@@ -20,6 +20,7 @@ from nbtext.documents.fields import (
     TYPE_NAMES,
     Label,
     canonical,
+    find_delimiter,
     find_indicator,
     find_value,
     format_names,
@@ -30,7 +31,14 @@ from nbtext.documents.fields import (
     read_text,
     several_labels,
 )
-from nbtext.documents.settings import COLUMNS, VALUES, InputSettings, Split
+from nbtext.documents.settings import (
+    COLUMNS,
+    DEFAULT_TEXT,
+    HEADERS,
+    VALUES,
+    InputSettings,
+    Split,
+)
 from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import dataclass
@@ -40,7 +48,6 @@ MAX_LABEL_CHARACTERS = 1000
 MIN_OBJECTS = 10  # at the beginning of a file, all of which may lack a key by mistake
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
-HEADER_AGAIN = "rows that repeat the header"
 NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
 FILES_HINT = "put texts in folders named after their labels, or name the format of the files with --input-format"
@@ -159,7 +166,7 @@ class Batch:
         writes them, `path`, `slice(start, stop)`, and `fields(row)`, which returns the values of
         all columns, or None if the format has none.
     left_out : dict of int to str
-        By the row, why a document is left out by a condition on its fields.
+        By the row, why a document is left out; "" if that needs no note.
     lists_missing : bool
         Whether some labels may stand for a missing one.
     fields : list of dict, optional
@@ -358,22 +365,28 @@ class Batch:
         labels = [None if row in self.problems else label for row in range(len(self))]
         return replace(self, labels=labels)
 
-    def drop_headers(self, settings: InputSettings) -> Batch:
-        """Return the batch without the rows whose values are the names of their fields, which were
-        headers of tables that were joined.
+    def mark_headers(self, settings: InputSettings) -> Batch:
+        """Leave out the rows whose values are the names of their fields, which were headers of
+        tables that were joined.
         """
         text = "\n".join(settings.text_field)
-        if not self.columns or text not in self.columns[0]:
-            return self
+        texts = self.columns[0] if self.columns else [text] * len(self)
         label = settings.label_field
-        again = {
-            row
-            for row, found in enumerate(self.columns[0])
-            if found == text
-            and (self.labels[row] in (label, (label,)) or self.ids[row] == settings.id_field)
-        }
-        batch = self.drop(again) if again else self
-        batch.note(HEADER_AGAIN, len(again))
+        for row, found in enumerate(texts) if text in texts else ():
+            is_label = self.labels[row] in (label, (label,))
+            if found == text and (is_label or self.ids[row] == settings.id_field):
+                self.left_out[row] = HEADERS[0]
+        return self
+
+    def leave_out(self) -> Batch:
+        """Return the batch without the rows that are left out, with notes of how many. If the rows
+        of the file are kept, these are left out when they are written.
+        """
+        if not self.left_out:
+            return self
+        batch = self if self.rows is not None else self.drop(self.left_out)
+        for reason, number in Counter(filter(None, self.left_out.values())).items():
+            batch.note(reason, number)
         return batch
 
     def without_labels(self, missing: Collection[str]) -> Batch:
@@ -389,21 +402,11 @@ class Batch:
         return replace(self, labels=list(map(keep, self.labels)), lists_missing=True)
 
     def filter(self, settings: InputSettings) -> Batch:
-        """Return the documents that the settings do not leave out, with notes of how many were
-        excluded.
-        """
-        reasons = {
-            row: reason
-            for row in range(len(self))
-            if (reason := self.left_out.get(row, self._reason(row, settings))) is not None
-        }
-        if not reasons:
-            return self
-        kept = self.drop(reasons)
-        for reason, number in Counter(reasons.values()).items():
-            if reason:
-                kept.note(reason, number)
-        return kept
+        """Leave out the documents that the settings exclude."""
+        for row in range(len(self)):
+            if (reason := self._reason(row, settings)) is not None:
+                self.left_out.setdefault(row, reason)
+        return self
 
     def _reason(self, row: int, settings: InputSettings) -> str | None:
         """Return why a document is left out, "" if that needs no note; None if it is kept."""
@@ -469,6 +472,8 @@ def _hint_of_line(line: str) -> str:
     """Return how to give a line of text a label."""
     if f" {LABEL_PREFIX}" in " ".join(line.split()):
         return "labels come first in a line; --input-format fasttext reads them at any place"
+    if delimiter := find_delimiter(line, DEFAULT_TEXT):
+        return f"give {delimiter} if it is a table"
     if (found := _other_prefix.match(line)) is not None:
         return f"labels begin with {LABEL_PREFIX}, as in: sed 's/^{found[0]}/{LABEL_PREFIX}/' FILE"
     return LINES_HINT
@@ -505,13 +510,19 @@ class ReadCount:
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch."""
-        self.n_documents += len(batch)
+        self.n_documents += len(batch) - len(batch.left_out)
         self.n_unread += len(batch.problems)
         if batch.problems and self.first is None:
             self.first = batch.problems[min(batch.problems)]
 
-    def check(self) -> None:
-        """Raise InputError if there are documents, and none of them can be read."""
+    def check(self, skipped: Mapping[str, int] = {}) -> None:
+        """Raise InputError if there are documents, and none of them can be read; or if all were
+        skipped.
+
+        skipped  how many, by the reason
+        """
+        if skipped and not self.n_documents:
+            raise InputError("SOURCE has no documents", hint=", ".join(list_skipped(skipped)))
         first = self.first
         if first is None or self.n_unread < self.n_documents:
             return
@@ -520,6 +531,11 @@ class ReadCount:
             n_documents = number_of(self.n_documents, "document")
             what = f"none of {n_documents} can be read; the first: {what}"
         raise InputError(what, where=first.where, hint=first.hint)
+
+
+def list_skipped(skipped: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each reason why documents were skipped."""
+    return [f"skipped {number:,}: {reason}" for reason, number in sorted(skipped.items())]
 
 
 def unreadable(place: str, problem: InputError, settings: InputSettings) -> Batch:

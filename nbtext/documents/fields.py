@@ -8,7 +8,7 @@ A document has one label, or several in a list, in a text with a separator, or i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,8 +46,10 @@ MISSING_KEY = object()
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 BRACKETS = ("<>", "><")  # separators of labels that stand between brackets each: <a><b>
 USUAL_KEYS = ("name", "label", "value", "title")  # of an object that stands for a label
+MAX_HEADER = 1 << 12  # characters of a line that may be a header
 MAX_JSON = 1 << 20  # characters of a cell that is read as JSON
 
+_no_name = re.compile(r"""[^\w "'.\\\r\n-]""")  # may divide the names of columns
 _whole_number = re.compile(r"^([+-]?\d+)\.0+$")
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
@@ -348,6 +350,9 @@ def find_fields(
             shown = first_row
             of_row = " of the first row"
             hint = HEADER_HINT
+        delimiter = find_delimiter(",".join(shown), {name})
+        if delimiter and name not in shown:
+            hint = f"give {delimiter}"
         what = f"no column `{name}`; the columns{of_row} are: {format_names(shown)}"
         raise InputError(what, where=where, hint=hint)
 
@@ -385,6 +390,17 @@ def take_columns(
             values = [find(value, key) for value in values]
         columns[name] = values
     return columns
+
+
+def find_delimiter(line: str, names: Collection[str]) -> str:
+    """Return the option of the character that divides a line into the names of columns, of which
+    some are given; "" if none does.
+    """
+    for mark in sorted({*_no_name.findall(line[:MAX_HEADER])}):
+        cells = {cell.strip(' "\r\n') for cell in line.split(mark)}
+        if cells.issuperset(names) and max(map(len, cells)) <= MAX_CHARACTERS:
+            return f"--delimiter {'$' * (not mark.isprintable())}{mark!r}"
+    return ""
 
 
 def is_number(name: str) -> bool:

@@ -16,7 +16,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -33,7 +33,7 @@ from nbtext.documents.decompression import (
     too_long,
     unpack,
 )
-from nbtext.documents.fields import name_of
+from nbtext.documents.fields import find_delimiter, name_of
 from nbtext.documents.formats import (
     BINARY_TABLES,
     FORMATS,
@@ -56,28 +56,13 @@ INBOX = "INBOX"  # the label of the mails of a Maildir++ that lie in none of its
 EXCLUDED = "excluded by --exclude"
 ABOUT_FILE = "file about the directory, such as README or LICENSE"
 JUNK = "file of a system or of another program, such as Thumbs.db or a lock"
-DELETED = "deleted mail"
 
 ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*"
-JUNK_NAMES = frozenset(
-    (
-        "thumbs.db",
-        "ehthumbs.db",
-        "desktop.ini",
-        "icon\r",
-        "__macosx",
-        "$recycle.bin",
-        "system volume information",
-        "lost+found",
-        "@eadir",
-        "_success",
-        "msgfilterrules.dat",
-        "popstate.dat",
-        "filterlog.html",
-    )
-)
-JUNK_BEGINNINGS = ("~$", "_committed_", "_started_")
-JUNK_ENDS = tuple(str.split("~ .msf .lock .lck .swp .swo .crdownload"))
+_is_junk = re.compile(  # of a system, an editor or a mail program; a comma: a deleted mail of MH
+    r"(?is)(?:eh)?thumbs\.db|desktop\.ini|icon\r|__macosx|\$recycle\.bin|system volume information|lost\+found|@eadir"
+    r"|_success|msgfilterrules\.dat|popstate\.dat|filterlog\.html|#(?:.*#)?|(?:~\$|,|_committed_|_started_).*"
+    r"|.*(?:~|\.msf|\.lo?ck|\.sw[po]|\.crdownload)"
+).fullmatch
 _is_deleted = re.compile(r".*[:;!]2,[A-Za-z]*T[A-Za-z]*").fullmatch  # the flag T of a Maildir
 # files without a suffix of a directory; more of them are documents, which need not be opened
 MAX_UNNAMED = 64
@@ -97,8 +82,6 @@ UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
 HIDDEN = "hidden file or folder"
 LINK_LOOP = "symbolic link loop"
-UNREADABLE_FOLDER = "unreadable folder"
-UNREADABLE_ENTRY = "unreadable entry"
 
 
 Skipped = list[tuple[str, str]]  # the path of each entry that is skipped, and the reason
@@ -134,8 +117,8 @@ class Tree:
         The path of each other entry, and the reason why it is skipped.
     """
 
-    files: list[File] = field(default_factory=list)
-    skipped: Skipped = field(default_factory=list)
+    files: list[File]
+    skipped: Skipped
 
 
 class _Folder(NamedTuple):
@@ -179,7 +162,7 @@ def list_tree(
     InputError
         The directory cannot be read, or holds no file.
     """
-    tree = Tree()
+    tree = Tree([], [])
     is_excluded = _compile_globs(exclude)
     if streams.is_url(root):
         _list_remote_files(root, tree, is_excluded, label_level)
@@ -272,12 +255,13 @@ def _list_local_files(
         reason = ""
         try:
             is_hidden = name[0] == "."
-            if is_hidden and (folder.place or not _is_maildir(path)):
+            has_mails = (os.path.isdir(os.path.join(path, each)) for each in MAILDIR)
+            if is_hidden and (folder.place or not all(has_mails)):
                 reason = HIDDEN
             elif _is_junk(name):
                 reason = JUNK
             elif folder.in_maildir and _is_deleted(name):
-                reason = DELETED
+                reason = "deleted mail"
             elif not is_hidden and folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
                 reason = "beside the mails of a Maildir"
             elif is_excluded(folder.place + name):
@@ -306,10 +290,10 @@ def _list_local_files(
                 try:
                     reason = open_folder(path, inner)
                 except OSError:
-                    reason = UNREADABLE_FOLDER
+                    reason = "unreadable folder"
         except OSError as error:
             reasons = {errno.ELOOP: LINK_LOOP, errno.ENOENT: BROKEN_LINK}
-            reason = reasons.get(error.errno or 0, UNREADABLE_ENTRY)
+            reason = reasons.get(error.errno or 0, "unreadable entry")
         if reason:
             tree.skipped.append((path, reason))
     if has_folders:
@@ -317,18 +301,6 @@ def _list_local_files(
             file._replace(label=INBOX) if file.in_maildir and file.label is None else file
             for file in tree.files
         ]
-
-
-def _is_junk(name: str) -> bool:
-    """Return whether a file or a folder is of a system, an editor or a mail program."""
-    name = name.lower()
-    is_saved = name[0] == "#" == name[-1]  # by Emacs
-    is_named = name in JUNK_NAMES or name.endswith(JUNK_ENDS)
-    return is_named or name.startswith(JUNK_BEGINNINGS) or is_saved
-
-
-def _is_maildir(path: str) -> bool:
-    return all(os.path.isdir(os.path.join(path, name)) for name in MAILDIR)
 
 
 def find_repeated_folders(root: str, paths: Iterable[str]) -> tuple[int, list[str]]:
@@ -430,19 +402,12 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
     InputError
         There are texts beside them, or matrices among them.
     """
-    # the end of a name without a suffix is the whole path, which has a slash
-    ends = Counter(file.path.rpartition(".")[2] for file in tree.files)
-    n_unnamed = sum(number for end, number in ends.items() if not end.isalpha())
-    may_be_mboxes = 0 < n_unnamed <= MAX_UNNAMED
-    known = {*TABLES, *MATRICES, MBOX_SUFFIX, *COMPRESSED}
-    if not may_be_mboxes and known.isdisjoint(f".{end.lower()}" for end in ends):
-        return []
     suffixes = {file: content_suffix(file.path) for file in tree.files}
     tables = {file for file, suffix in suffixes.items() if suffix in TABLES or suffix in MATRICES}
     mboxes = {file for file, suffix in suffixes.items() if suffix == MBOX_SUFFIX}
-    if may_be_mboxes:
+    unnamed = [file for file, suffix in suffixes.items() if not suffix[1:].isalpha()]
+    if len(unnamed) <= MAX_UNNAMED:
         limit = settings.max_document_bytes
-        unnamed = (file for file, suffix in suffixes.items() if not suffix[1:].isalpha())
         counts = {file: count_mails(file.path, limit) for file in unnamed if not file.in_maildir}
         if mboxes or max(counts.values(), default=0) > 1:
             mboxes |= {file for file, number in counts.items() if number}
@@ -474,15 +439,13 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
 
 def count_mails(path: str, limit: int) -> int:
     """Return the number of mails in a file that begins as an mbox, at most 2; 0 for another one."""
-    try:
+    with suppress(NbtextError):  # which is reported when the file is read
         start = streams.peek(path).lstrip(b"\r\n")
-        if not (start.startswith(b"From ") and begins_as_mail(start)):
-            return 0
-        from nbtext.documents.mail import count_mails_of_mbox  # for few files
+        if start.startswith(b"From ") and begins_as_mail(start):
+            from nbtext.documents.mail import count_mails_of_mbox  # for few files
 
-        return count_mails_of_mbox(path, limit)
-    except NbtextError:  # which is reported when the file is read
-        return 0
+            return count_mails_of_mbox(path, limit)
+    return 0
 
 
 def _why_no_text(file: File, root: str, encoding: Encoding) -> str | None:
@@ -616,8 +579,6 @@ class FileDocuments:
         may_hold_nul = encoding.is_wide
         skipped: list[int] = []
         contents = self.contents or self._read()
-        if self.shard.root is not None:
-            self._say_of_mails(self.shard.root, contents)
         for row, (path, content) in enumerate(zip(paths, contents, strict=True)):
             if not (
                 not isinstance(content, bytes)
@@ -644,23 +605,28 @@ class FileDocuments:
                 recognition.log_skipped(ids[row], found)
                 batch.note(found)
                 skipped.append(row)
+        if self.shard.root is not None:
+            self._say_of_texts(self.shard.root, texts)
         if batch.problems:
             batch.labels = [
                 None if row in batch.problems else label for row, label in enumerate(batch.labels)
             ]
         return batch.drop(skipped) if skipped else batch
 
-    def _say_of_mails(self, root: str, contents: Sequence[bytes | int | InputError]) -> None:
+    def _say_of_texts(self, root: str, texts: Sequence[str]) -> None:
         """Say that headers are read as text if one of the first files, whose name tells nothing,
-        begins like a mail.
+        begins like a mail; or that tables are read as texts if all of them begin like one.
         """
-        for path, content in zip(self.shard.paths[:SAMPLE_FILES], contents, strict=False):
-            is_named = content_suffix(path)[1:].isalpha()
-            if not is_named and isinstance(content, bytes):
-                head = content[: recognition.HEAD_BYTES]
-                if begins_as_mail(head):
-                    say_of_headers(root, "has files that begin like mails")
-                    return
+        settings = self.options.settings
+        starts = list[bytes]()
+        for path, text in zip(self.shard.paths[:SAMPLE_FILES], texts, strict=False):
+            starts.append(text[: recognition.HEAD_BYTES].encode("utf-8", "replace"))
+            if not content_suffix(path)[1:].isalpha() and begins_as_mail(starts[-1]):
+                say_of_headers(root, "has files that begin like mails")
+                return
+        if settings.input_format is None and (found := _name_table(starts, settings)):
+            what = "each file is read as one text, and they begin like tables"
+            streams.warn(root, f"{what}; give {found} to read each row or line as a document")
 
     def _read(self) -> Sequence[bytes | int | InputError]:
         """Return the content of each file, or its error."""
@@ -703,14 +669,11 @@ class FileDocuments:
             return UNREADABLE_LINK
         if not self.is_unpacked and (compression := check_compression(path, content)) is not None:
             content = unpack(content, compression, limit=limit)
-        kind = recognition.recognize(content)
-        head = content[: recognition.HEAD_BYTES]
-        if kind is None and b"\0" in head and not encoding.is_wide and not head.startswith(BOMS):
-            is_text = path.lower().endswith(".txt")
-            kind = recognition.find_utf_16(head) if is_text else recognition.BINARY
-        if kind is recognition.BINARY and not is_named:
-            kind = recognition.name_binary(head)
-        if kind is not None and not (is_named and kind is recognition.BINARY):
+        kind = kind_of(content[: recognition.HEAD_BYTES], encoding)
+        is_text = is_named or path.lower().endswith(".txt")
+        if kind is not None and kind.name == recognition.BINARY.name and is_text:
+            kind = recognition.find_utf_16(content[: recognition.HEAD_BYTES])
+        if kind is not None:
             if is_named or (settings.keeps_skipped and kind not in recognition.OUTPUTS):
                 raise kind.refuse()
             return kind.describe()
@@ -719,6 +682,18 @@ class FileDocuments:
 
             return decode_html(content, encoding)
         return encoding.decode(content)
+
+
+def _name_table(starts: Sequence[bytes], settings: InputSettings) -> str:
+    """Return the options to read files as tables, if all of them begin like one: with an object of
+    JSON, a label of fastText, or the same header; "" if not.
+    """
+    for name in ("jsonl", "json", "fasttext"):
+        if all(map(FORMATS[name].begins, starts)):
+            return f"--input-format {name}"
+    first, *others = {start.decode().partition("\n")[0] for start in starts}
+    delimiter = find_delimiter(first, settings.text_field)
+    return f"--input-format csv {delimiter}" if delimiter and not others else ""
 
 
 def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Block]:

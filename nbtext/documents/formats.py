@@ -243,7 +243,8 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
     where  the option that names the output
     """
     suffix = content_suffix(path)
-    if suffix in OTHER_SUFFIXES.union(*(record.suffixes for record in _records)) - set(own):
+    others = OTHER_SUFFIXES.union(*(record.suffixes for record in _records))
+    if suffix in others.difference(own):
         hint = f"name a file that ends with {', '.join(own)}"
         raise SettingsError(f"{what}; {path} says {suffix}", where=where, hint=hint)
 

@@ -67,9 +67,7 @@ OLD_OFFICE = OFFICE._replace(
 )
 OUTLOOK = Kind("mail archive of Outlook", "write it as mbox files, for example with readpst")
 IMAGE = Kind("image")
-SOUND = Kind("sound or video file")
 ARCHIVE = Kind("archive", "unpack it first")
-PROGRAM = Kind("program")
 BINARY = Kind("binary file", "if it is text, name its --encoding")
 MODEL = Kind("nbtext model")
 PICKLE = Kind("pickle file")
@@ -88,14 +86,8 @@ MAGICS = {
     b"GIF89a": IMAGE,
     b"II*\0": IMAGE,
     b"MM\0*": IMAGE,
-    b"ID3\x03": SOUND,
-    b"ID3\x04": SOUND,
-    b"OggS": SOUND,
-    b"fLaC": SOUND,
     b"7z\xbc\xaf\x27\x1c": ARCHIVE,
     b"Rar!\x1a\x07": ARCHIVE,
-    b"!<arch>\n": ARCHIVE,
-    b"\x7fELF": PROGRAM,
     b"PAR1": Kind("Parquet file", TABLE_HINT),
     b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT),
     b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),

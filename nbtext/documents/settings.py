@@ -19,6 +19,10 @@ DOUBLED = "doubled"
 BACKSLASH = "backslash"
 PLAIN = "none"
 DEFAULT_ENCODING = "utf-8"
+HEADERS = (  # rows of a table that are left out
+    "rows that repeat the header",
+    "further rows of the header: questions, types or dashes",
+)
 # of a date, by which documents are grouped, with the number of characters of such a date
 PERIODS = {"year": 4, "month": 7, "day": 10}
 

@@ -163,7 +163,9 @@ class Source:
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
         inputs = {
-            self._matrices[path].input if path in self._matrices else None for path in self._paths
+            self._matrices[path].input if path in self._matrices else None
+            for shard in self._files
+            for path in shard.paths
         }
         if inputs != {None}:
             return (inputs.pop() if len(inputs) == 1 else None) or UNKNOWN_INPUT
@@ -174,10 +176,6 @@ class Source:
             return ModelInput(unit, label_level=level)
         labels = (read.label_separator, read.label_fields, level)
         return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
-
-    @property
-    def _paths(self) -> list[str]:
-        return [path for shard in self._files for path in shard.paths]
 
     def find_deeper_labels(self) -> Iterator[str]:
         """Yield a hint for each directory in which other folders than the first may be the
@@ -230,11 +228,6 @@ class Source:
         """
         self._kept = None if self.is_read_again else {}
 
-    def _keep(self, number: int, batch: Batch) -> Batch:
-        assert self._kept is not None
-        self._kept[number] = batch
-        return batch
-
     def blocks(self) -> Iterator[Block]:
         """Yield the documents in blocks, in order.
 
@@ -248,21 +241,21 @@ class Source:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
         changes: list[Callable[[Batch], Batch]] = []
-        if not self.settings.keeps_rows:
-            changes.append(lambda batch: batch.drop_headers(self.settings))
+        if self.settings.rows_for == VALUES:
+            changes.append(Batch.read_fields)
+        changes.append(lambda batch: batch.mark_headers(self.settings))
         if self.settings.missing_labels:
             missing = self.settings.missing_labels
             changes.append(lambda batch: batch.without_labels(missing))
         if label is not None:
             changes.append(lambda batch: batch.set_label(label))
-        if self.settings.rows_for == VALUES:
-            changes.append(Batch.read_fields)
         if self.settings.is_filtering:
             changes.append(lambda batch: batch.filter(self.settings))
-        changes.append(self._note_found)
+        changes += [Batch.leave_out, self._note_found]
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
             block = reduce(Block.map, changes, read)
-            yield block if self._kept is None else block.map(partial(self._keep, number))
+            kept = self._kept
+            yield block if kept is None else block.map(partial(kept.setdefault, number))
 
     def _note_found(self, batch: Batch) -> Batch:
         self.found.update(kind for kind in (MissingText, MissingLabel) if batch.has_others(kind))
@@ -604,12 +597,17 @@ def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) ->
             return b"\n" in head
         return not encoding.is_wide and tells_format(head)
 
-    head = stream.head(is_enough=is_enough)
-    text = encoding.decode_leniently(head)
     unit = (
         "mail" if settings.reads_one_mail and settings.input_unit != "file" else settings.input_unit
     )
-    found = detect_format(stream.path, head, text, unit=unit)
+
+    def detect(head: bytes) -> Format:
+        return detect_format(stream.path, head, encoding.decode_leniently(head), unit=unit)
+
+    head = stream.head(is_enough=is_enough)
+    found = detect(head)
+    stream.check_later(detect)
+    text = encoding.decode_leniently(head)
     if found.name != "lines":
         return found
     if settings.table_options or settings.other_fields:

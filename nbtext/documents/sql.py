@@ -301,26 +301,19 @@ def _read_rows(
     start : SqlRows
         The columns.
     n_bytes : int
-        The size of the file, which the last block reports.
+        The size of the file, which the first block reports.
     """
 
     def size_of(row: Row) -> int:
         return sum(len(value) for value in row if isinstance(value, str | bytes))
 
     first_row = 1
-    is_ended = False
-
-    def read() -> Iterator[Row]:
-        nonlocal is_ended
-        yield from map(tuple, rows)
-        is_ended = True
-
-    for block, size in group_items(read(), size_of):
+    for block, size in group_items(map(tuple, rows), size_of):
         parse = partial(
             _parse_rows, replace(start, rows=block, first_row=first_row), places, options
         )
+        parsed = Block(parse, n_bytes if first_row == 1 else 0, size)
         first_row += len(block)
-        parsed = Block(parse, n_bytes if is_ended else 0, size)
         del block, parse  # the block alone keeps large rows
         yield parsed
     if first_row == 1 and options.settings.keeps_rows:

@@ -112,6 +112,24 @@ class ByteStream:
             self._ahead += raw
         return self._ahead[:size]
 
+    def check_later(self, check: Callable[[bytes], object]) -> None:
+        """Let a function see the first bytes again if fewer were judged, and a NUL is among them
+        when they arrive.
+        """
+        head = self._ahead
+        blocks = self._raw_blocks
+
+        def watch() -> Iterator[bytes]:
+            nonlocal head
+            for raw in blocks:
+                if len(head) < HEAD_LIMIT:
+                    head = (head + raw)[:HEAD_LIMIT]
+                    if b"\0" in head:
+                        check(head)
+                yield raw
+
+        self._raw_blocks = watch()
+
     def unpack(self) -> ByteStream:
         """Decompress the rest of the stream, if it is compressed."""
         head = self.head(HEAD_BYTES, lambda head: not may_begin(head, MAGICS))

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import HEADER_AGAIN, LARGE_BYTES, Batch, Block, make_batch
+from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import BOM, check_width, count_byte, decode_lines
 from nbtext.documents.decompression import too_long
@@ -23,7 +23,7 @@ from nbtext.documents.fields import (
     is_number,
     take_columns,
 )
-from nbtext.documents.settings import BACKSLASH, PLAIN, SEPARATORS, InputSettings
+from nbtext.documents.settings import BACKSLASH, HEADERS, PLAIN, SEPARATORS, InputSettings
 from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import frozen
@@ -41,7 +41,6 @@ ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
 GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
 MAX_KEPT = 1 << 20  # lines that can be read again, and lines of a cell
-MORE_HEADER = "further rows of the header, as survey tools write them"
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_NAME = 5  # characters; shorter ones may be a missing value, such as null
 MIN_ROWS = 3  # of them that are a comparison
@@ -56,8 +55,13 @@ _inside_escaped_quotes = re.compile(r'(?:[^"\\]|\\.|"")*+', re.DOTALL)
 _escape = re.compile(r"\\(\r\n|.)", re.DOTALL)
 # a quote that another one precedes, but a backslash does not
 _doubled = re.compile(r'(\\.)|"(")', re.DOTALL)
-# of the second or third row of a header that survey tools write
+# of the second or third row of a header: a cell that survey tools write, and all cells
 _of_survey = re.compile(r'\{"ImportId":.*\}|Open-Ended Response')
+_of_types = re.compile(
+    r"(?i)\s*(?::?-{2,}:?|string|str|text|(?:var)?char(?:\(\d+\))?|object|u?int\d*|integer|bigint|long|float\d*|double"
+    r"|decimal|numeric|number|real|bool(?:ean)?|date(?:time)?|timestamp|time|categor(?:y|ical)|factor|discrete"
+    r"|continuous|meta|class|json)?\s*"
+)
 _digit = re.compile(r"\d")
 _number = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
@@ -89,18 +93,6 @@ class RowGroup(NamedTuple):
     size: int
     kept: list[Row]
     is_last: bool
-
-    def drop(self, rows: Set[int]) -> RowGroup:
-        """Return the group without these rows."""
-        places = [row for row in range(len(self.cells)) if row not in rows]
-        new = {row: place for place, row in enumerate(places)}
-        return self._replace(
-            cells=[self.cells[row] for row in places],
-            spans=[self.spans[row] for row in places],
-            problems={new[row]: each for row, each in self.problems.items() if row in new},
-            repaired={new[row]: each for row, each in self.repaired.items() if row in new},
-            kept=[self.kept[row] for row in places] if self.kept else [],
-        )
 
 
 @frozen
@@ -647,9 +639,6 @@ class Table:
                 too long
         """
         headers = self._find_headers(group)
-        if headers:
-            group = group.drop(headers.keys())
-            rows = rows and replace(rows, rows=group.kept)
         cells = group.cells
         if rows is not None:
             cells = list(cells)
@@ -680,8 +669,7 @@ class Table:
         for n_sequences in group.repaired.values():
             batch.count_repairs(n_sequences)
         batch.rows = rows
-        for reason in headers.values():
-            batch.note(reason)
+        batch.left_out |= headers
         return batch
 
     def _find_headers(self, group: RowGroup) -> dict[int, str]:
@@ -700,14 +688,14 @@ class Table:
         for row in alike:
             cells = [cell.strip().lower() for cell in group.cells[row]]
             if cells == header:
-                found[row] = HEADER_AGAIN
+                found[row] = HEADERS[0]
             elif sorted(cells) == sorted(header):
                 what = "the row is a header with another order of the columns"
                 group.problems[row] = InputError(what, hint=ORDER_HINT)
         for row, (_, last) in enumerate(group.spans):
             if last > self.header_end:
                 break
-            found[row] = MORE_HEADER
+            found[row] = HEADERS[1]
         return found
 
     def _check(
@@ -917,10 +905,13 @@ def _warn_of_header(
 
 
 def _count_header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows after the first one are of the header, by the second or third row of
-    surveys.
-    """
-    marked = [n + 1 for n, row in enumerate(rows[:2]) if any(map(_of_survey.fullmatch, row))]
+    """Return how many rows after the first one are of the header, by the second or third row."""
+    marked = [
+        n + 1
+        for n, row in enumerate(rows[:2])
+        if any(map(_of_survey.fullmatch, row))
+        or (sum(map(bool, map(str.strip, row))) > 1 and all(map(_of_types.fullmatch, row)))
+    ]
     return max(marked, default=0)
 
 

@@ -18,7 +18,7 @@ from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import COMBINED, ModelSettings, check_label_count
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.documents.times import sort_keys
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.features.counting import align_documents
@@ -377,6 +377,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> Integers:
     SettingsError
         There are too few documents, groups or timestamps.
     """
+    if not len(documents):
+        raise InputError("SOURCE has no documents to evaluate on")
     groups = documents.groups
     if settings.group_field is not None and groups is not None:
         return grouped_folds(groups, settings.folds, seed=settings.seed)

@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from itertools import chain, product
 from typing import Any
@@ -556,8 +555,7 @@ def parse_thresholds(text: str) -> dict[str, float]:
         is_known = name in ALL_METRICS or (kind in LABEL_METRICS and label)
         if not is_known:
             names = (*ALL_METRICS, *(f"{each}:LABEL" for each in LABEL_METRICS))
-            nearest = get_close_matches(name if not colon else f"{kind}:LABEL", names, n=1)
-            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(names)}"
+            advice = suggest(f"{kind}:LABEL" if colon else name, names)
             raise ValueError(f"{name!r} is not a metric; {advice}")
         try:
             threshold = float(number)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, ReadCount
 from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
@@ -87,6 +87,8 @@ def predict_from_file(
     batches: Iterable[Batch] = source.batches()
     if source.settings.rows_for == VALUES:
         batches = list(batches)
+        if not any(map(len, batches)):
+            ReadCount().check(source.skipped)
         file.read(batches)
     known = set[str]()
     for batch in batches:

@@ -60,9 +60,8 @@ FORMAT = "nbtext matrix"
 VERSION = 2
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 VECTORIZE = "write one with nbtext vectorize"
-FROM_ONE = (
-    "add 1 to each, or write it with zero_based=False"  # of scikit-learn's dump_svmlight_file
-)
+# of scikit-learn's dump_svmlight_file; a file without column 0 does not tell from where it counts
+FROM_ONE = "in all files of this set, add 1 to each: perl -pe 's/\\s\\K\\d+(?=:)/$&+1/ge' FILE > NEW, or write them with zero_based=False"
 NO_LABEL = "# -1 is a missing label"  # the first line of a file whose only other label is 1
 
 # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file

@@ -184,9 +184,9 @@ class Predictor:
         n_known = scores.n_known
         probabilities, decided = task.judge(*scores.evidence)
         reasons = find_unknown(scores.known, decisions.min_known)
-        for row, problem in batch.problems.items():
+        for row, reason in (batch.problems | batch.left_out).items():
             probabilities[row] = np.nan
-            reasons[row] = str(problem)
+            reasons[row] = str(reason)
         separator = "," if task.is_exclusive else self.model.input.label_separator or SEPARATOR
         predictions = Predictions(
             task.name,

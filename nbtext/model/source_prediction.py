@@ -113,7 +113,7 @@ def map_batches(
         read.add(batch)
         del batch  # its texts, before the next block is read
         yield result
-    read.check()
+    read.check(source.skipped)
 
 
 def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:

@@ -18,7 +18,7 @@ from nbtext.documents.formats import (
     content_suffix,
 )
 from nbtext.documents.rows import ChangedRows, Column, Target
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
 from nbtext.report.conversion import CONVERSIONS, convert_rows
@@ -157,6 +157,7 @@ def _add_columns(
             Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell)
         )
     removed = [] if is_written is None else np.flatnonzero(~is_written(batch)).tolist()
+    removed += [row for row, reason in enumerate(batch.reasons) if reason in HEADERS]
     return ChangedRows(batch.rows, flat, nested, dict.fromkeys(removed))
 
 

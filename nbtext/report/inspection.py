@@ -41,7 +41,15 @@ def inspection_result(inspection: Inspection) -> Result[Inspection]:
     """
     if inspection.words:
         return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout)
-    return Result([inspection], FEATURE_COLUMNS, _feature_rows, _document, _layout)
+    return Result(
+        [inspection],
+        FEATURE_COLUMNS,
+        lambda found: (
+            [view.label, *_fields(each)] for view in found.labels for each in view.features
+        ),
+        _document,
+        _layout,
+    )
 
 
 def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
@@ -78,12 +86,6 @@ def _word_rows(inspection: Inspection) -> Iterator[Row]:
         yield from ([view.word, label, *_fields(item)] for label, item in view.classes)
         if view.feature is None:  # the model does not know the word
             yield [view.word, *(None for _ in FEATURE_COLUMNS)]
-
-
-def _feature_rows(inspection: Inspection) -> Iterator[Row]:
-    return (
-        [view.label, *_fields(feature)] for view in inspection.labels for feature in view.features
-    )
 
 
 def _fields(feature: Any) -> list[Any]:

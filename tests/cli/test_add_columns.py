@@ -111,32 +111,6 @@ def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) 
 
 
 @pytest.mark.exhaustive
-def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Quoted line breaks and blank lines lie at the edges of blocks."""
-    words = ["bins", "taxes", "street", "permit", "water", "school"]
-    rows = [[str(n), f'{words[n % 6]} "{n}"\n{words[n % 5]}' * (1 + n % 7)] for n in range(30_000)]
-    with (tmp_path / "t.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "text"], *rows])
-    (tmp_path / "t.jsonl").write_text(
-        "".join(json.dumps({"text": text, "id": n}) + "\n\n" for n, text in rows)
-    )
-    for name in ("t.csv", "t.jsonl"):
-        for jobs in ("1", "3"):
-            result = nbtext(
-                f"predict {name} -m {model} --add-columns -q -j {jobs} -o {jobs}-{name}"
-            )
-            assert (result.status, result.err) == (0, "")
-        assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
-    with (tmp_path / "1-t.csv").open(newline="") as file:
-        read = list(csv.reader(file))
-    assert [row[:2] for row in read[1:]] == rows
-    assert [len(row) for row in read] == [4] * (len(rows) + 1)
-    assert [
-        json.loads(line)["text"] for line in (tmp_path / "1-t.jsonl").read_text().split("\n\n")[:-1]
-    ] == [r[1] for r in rows]
-
-
-@pytest.mark.exhaustive
 def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
     """Batches are cut where a model has many labels."""
     many = "".join(

@@ -49,31 +49,6 @@ def load(path: Path) -> Any:
     return pq.read_table(path) if path.suffix == ".parquet" else ipc.open_file(path).read_all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_train_and_evaluate(nbtext: Any, folder: Path, name: str, tmp_path: Path) -> None:
-    """The model is that of the same texts as CSV, for any number of threads."""
-    models = []
-    for source, jobs in ((name, "1"), (name, "3"), ("t.csv", "1")):
-        out = str(tmp_path / "m")
-        asked = (
-            "train",
-            source,
-            "--label-field",
-            "kind",
-            "--model",
-            "multinomial",
-            "-o",
-            out,
-            "-j",
-            jobs,
-        )
-        nbtext(*asked, cwd=folder).ok()
-        models.append(nbtext(f"inspect {out} --to json").out)
-    assert models[0] == models[1] == models[2]
-    asked = ("evaluate", name, "--label-field", "kind", "-m", str(tmp_path / "m"), "--to", "json")
-    assert nbtext(*asked, cwd=folder).json["accuracy"] > 0.9
-
-
 @pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
@@ -100,20 +75,6 @@ def test_add_columns(nbtext: Any, folder: Path, model: str, name: str, tmp_path:
         assert [each["probability"] for each in row["scores"]] == best
         for field in ("label", "probability", "outlier", "labels", "explanation"):
             assert row[field] == record[field]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", NAMES)
-def test_on_a_cluster(nbtext: Any, folder: Path, model: str, name: str, tmp_path: Path) -> None:
-    """The records and the counts are those of one thread."""
-    pytest.importorskip("distributed")
-    cluster = ("--cluster", "local", "-j", "2", "-q")
-    for ask in (("predict", name, "-m", model, "--to", "tsv"),):
-        assert nbtext(*ask, *cluster, cwd=folder).out == nbtext(*ask, cwd=folder).out != ""
-    train = ("train", name, "--label-field", "kind", "--model", "multinomial")
-    for out, options in (("here", ()), ("there", cluster)):
-        nbtext(*train, "-o", str(tmp_path / out), *options, cwd=folder).ok()
-    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
 def test_several_files_and_empty_ones(nbtext: Any, model: str, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ BINARY = {
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "office document"),
     "picture.png": (b"\x89PNG\r\n\x1a\n" + bytes(20), "image"),
     "photo": (b"\xff\xd8\xff\xe0 JFIF endobj", "image"),
-    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "program"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "binary file"),
     "data": (b"words and\0 zeros", "binary file"),
     "rich.rtf": (b"{\\rtf1\\ansi Hello}", "office document"),
     "table.parquet": (b"PAR1\x15\x04", "Parquet file"),
@@ -277,11 +277,44 @@ def test_files_that_begin_like_mails_are_said(nbtext: Any, fruit: Path) -> None:
     nbtext("train td -q -o m.joblib").ok()
     (fruit / "mails").mkdir()
     for number in "12":
-        (fruit / "mails" / number).write_text(f"From: a@b\nSubject: {number}\n\nred\n")
+        (fruit / "mails" / f"m{number}").write_text(f"From: a@b\nSubject: {number}\n\nred\n")
     said = "begin like mails, and the headers are read as words; give --input-format mbox"
     assert nbtext("predict mails -m m.joblib").err.count(said) == 1
-    assert "begins like a mail, and the headers" in nbtext("predict mails/1 -m m.joblib").err
+    assert "begins like a mail, and the headers" in nbtext("predict mails/m1 -m m.joblib").err
     assert nbtext("predict mails -m m.joblib --input-format mbox").err == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (JSONL, "--input-format jsonl"),
+        (f"[{JSONL.strip()}]".replace("\n", ","), "--input-format json"),
+        ("__label__a red apple\n__label__b banana\n" * 2, "--input-format fasttext"),
+        (CSV, "--input-format csv --delimiter ','"),
+        (CSV.replace(",", "|"), "--input-format csv --delimiter '|'"),
+        ("Dear all,\nthe rows, as ever,\n", ""),
+    ],
+)
+@pytest.mark.parametrize("name", ["part-{}", "{}.txt", "part-{}.gz"])
+def test_files_that_begin_like_tables_are_said(
+    nbtext: Any, fruit: Path, content: str, options: str, name: str
+) -> None:
+    """Files of one document each are said to be tables if all of them begin like one."""
+    (fruit / "dir").mkdir()
+    for number in range(3):
+        path = fruit / "dir" / name.format(number)
+        with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
+            file.write(content)
+    nbtext("train td -q -o m.joblib").ok()
+    done = nbtext("predict dir -m m.joblib").ok()
+    assert done.out.count("\n") == 3
+    assert (f"they begin like tables; give {options} to read" in done.err) == (options != "")
+    if options:
+        command = shlex.split(f"predict dir -m m.joblib {options}")
+        assert nbtext(*command).ok().out.count("\n") == 12
+    assert nbtext("predict dir -m m.joblib --input-format dirs").ok().err == ""
+    (fruit / "dir" / "z.txt").write_text("other words")
+    assert nbtext("predict dir -m m.joblib").ok().err == ""
 
 
 def test_other_folders_may_be_the_labels(nbtext: Any, tmp_path: Path) -> None:

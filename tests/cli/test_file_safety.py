@@ -271,12 +271,12 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [
-        ("train - -o m", "m"),
-        ("update m -", "m"),
-        ("update n - -o m", "m"),
-        ("train - -o new", "new"),
-    ],
+    read_cases("""
+        train - -o m => m
+        update m - => m
+        update n - -o m => m
+        train - -o new => new
+    """),
 )
 def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, name: str) -> None:
     """If another program replaced the file without a lock, the command fails and reports it; no

@@ -216,16 +216,6 @@ def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) ->
     assert nbtext("predict ok.csv -m m").ok().err == ""
 
 
-def test_tables_that_were_joined(nbtext: Any, folder: Path) -> None:
-    """`cat *.csv` repeats the header, which is skipped and counted, and not written."""
-    (folder / "all.csv").write_text("text,label\n" + ROWS + "\n\ufefftext,label\n" + ROWS)
-    ran = nbtext("train all.csv -o n").ok()
-    assert "skipped 1: rows that repeat the header" in ran.err
-    assert labels_of(nbtext, "n") == ["ham", "spam"]
-    ran = nbtext("predict all.csv -m m --add-columns --column-prefix p_").ok()
-    assert [row[:2] for row in ran.rows[1:]] == [line.split(",") for line in ROWS.splitlines()] * 2
-
-
 def test_a_tab_that_is_typed_is_that_of_a_tsv_file(nbtext: Any, folder: Path) -> None:
     """Quotes that do not balance are plain characters in both, and with --escape none in CSV."""
     rows = 'text\tlabel\n"Are you home?\tham\nlunch, noon\tham\nfree "today" only\tspam\n'

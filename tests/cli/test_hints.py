@@ -120,6 +120,20 @@ def test_programs_that_are_advised(
     assert ": 2 documents, 2 labels" in done.ok().err
 
 
+@pytest.mark.parametrize("mark", ["|", "^", "\x01", "\t", ";", "::"])
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.psv", "t", "t.txt"])
+def test_separators_of_tables(nbtext: Any, tmp_path: Path, name: str, mark: str) -> None:
+    """What divides the header into the wanted columns is named, as it is typed, and reads them."""
+    rows = [("text", "label"), ("good", "a"), ("bad", "b")]
+    (tmp_path / name).write_text("".join(f"{text}{mark}{label}\n" for text, label in rows))
+    done = nbtext(f"train {name} -o m")
+    if done.status:
+        typed = f"'{mark[0]}'" if mark.isprintable() else f"${mark!r}"
+        done.refused(1, f"give --delimiter {typed}")
+        done = nbtext("train", name, "-o", "m", "--delimiter", mark[:1])
+    assert ": 2 documents, 2 labels" in done.ok().err
+
+
 def test_labels_at_the_end_of_a_line(nbtext: Any, tmp_path: Path) -> None:
     """It says that labels come first, and the option that it names reads them."""
     for mark in (" ", "\t"):

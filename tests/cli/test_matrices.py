@@ -5,8 +5,10 @@ format.
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,26 @@ def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, comma
     done = nbtext(*command.split())
     assert (done.status, "3 columns without names, and the model has" in done.err) == (1, True)
     nbtext(*command.replace(".mtx", ".svmlight").split(), PYTHONWARNINGS="ignore").ok()
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
+def test_columns_from_0(nbtext: Any, project: Path) -> None:
+    """A file of scikit-learn counts columns from 0; what is advised makes it count from 1."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    rows = np.array([[1, 0, 2], [0, 3, 0], [0, 1, 4]])
+    write = partial(datasets.dump_svmlight_file, rows, [-1, 1, 1], query_id=[1, 1, 2], comment="n")
+    write(f=str(project / "zero.svmlight"), zero_based=True)
+    write(f=str(project / "one.svmlight"), zero_based=False)
+    said = (
+        nbtext("train zero.svmlight -o m0").refused(1, "has the column 0", "zero_based=False").err
+    )
+    (command,) = re.findall(r"perl -pe '[^']+' ", said)
+    with open(project / "new.svmlight", "wb") as file:
+        subprocess.run(f"{command} zero.svmlight", shell=True, cwd=project, stdout=file, check=True)
+    for name in ("new", "one"):
+        nbtext(f"train {name}.svmlight -o {name}.joblib", PYTHONWARNINGS="ignore").ok()
+    assert (project / "new.joblib").read_bytes() == (project / "one.joblib").read_bytes()
+    assert "1" in nbtext("predict new.svmlight -m one.joblib", PYTHONWARNINGS="ignore").ok().out
 
 
 def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:

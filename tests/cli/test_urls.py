@@ -64,13 +64,3 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
         2, "cannot replace it; name the new file with -o"
     )
     nbtext(f"update {server}/here test.jsonl -o grown").ok()
-
-
-def test_what_is_not_there(nbtext: Any, server: str) -> None:
-    """A missing file is one line, which has no password in it."""
-    url = server.replace("//", "//me:secret@")
-    result = nbtext(f"train {url}/none.jsonl?key=secret -o m")
-    said = f"nbtext: {server}/none.jsonl: cannot be read: there is no such file; check the URL\n"
-    assert (result.status, result.out, result.err) == (1, "", said)
-    ran = nbtext(f"predict - -m {url}/none.joblib?key=secret")
-    assert (ran.status, ran.err) == (1, said.replace("none.jsonl", "none.joblib"))

@@ -56,6 +56,31 @@ def test_every_format(nbtext: Any, tmp_path: Path, suffix: str) -> None:
     )
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_headers_again(nbtext: Any, tmp_path: Path, suffix: str) -> None:
+    """A row that repeats the header is skipped and counted, and not written again."""
+    row = {"id": "d1", "text": "fine", "label": "good"}
+    header = {name: name for name in row}
+    name = f"t.{suffix}"
+    write_rows(tmp_path / name, [header, row, header])
+    write_rows(tmp_path / "m.jsonl", rows_of())
+    nbtext("train m.jsonl -o m.joblib").ok()
+    again = "skipped 2: rows that repeat the header\n"
+    for command in ("predict {} -m m.joblib", "evaluate {} --predicted-field label"):
+        assert nbtext(command.format(name)).ok().err == again
+    add = f"predict {name} -m m.joblib --add-columns --column-prefix p_"
+    keep = "--keep good>=0 --rejected r.json"
+    for options in ("", keep) if suffix != "db" else ("",):
+        done = nbtext(f"{add} {options} -o out.{suffix}").ok()
+        assert done.err.startswith(f"{again}{'kept 1 of 1' if options else '1'} document")
+        (found,) = nbtext(f"predict out.{suffix} -m m.joblib --to jsonl").ok().records
+        assert found["id"] == "d1"
+    (tmp_path / "d.jsonl").write_text('{"id": "d1", "decision": "relabel", "label": "bad"}')
+    nbtext(f"review {name} --apply d.jsonl -o new.jsonl").ok()
+    text = (tmp_path / "new.jsonl").read_text()
+    assert text.count("\n") == 1 and "bad" in text
+
+
 @pytest.mark.parametrize(
     ("name", "condition", "n_left"),
     [
@@ -89,6 +114,8 @@ def test_conditions(nbtext: Any, tmp_path: Path, name: str, condition: str, n_le
     "command",
     """evaluate t.jsonl -m m.joblib
 evaluate t.jsonl --folds 3
+evaluate t.jsonl --folds 3 --group-field id
+predict t.jsonl -m m.joblib
 evaluate t.jsonl --predicted-field label
 vectorize t.jsonl -o x.npz
 review t.jsonl
@@ -98,10 +125,13 @@ update m.joblib t.jsonl -o n.joblib
 explain t.jsonl -m m.joblib""".splitlines(),
 )
 def test_every_command(nbtext: Any, tmp_path: Path, command: str) -> None:
-    """Each command that reads documents leaves the same ones out."""
+    """Each command that reads documents leaves the same ones out; it fails if none is left."""
     write_rows(tmp_path / "t.jsonl", rows_of())
     nbtext("train t.jsonl -o m.joblib").ok()
     assert "skipped 12: left out by --where answer=accept" in nbtext(f"{command} {WHERE}").ok().err
+    done = nbtext(f"{command} --where answer=none")
+    assert done.status == 1
+    assert "skipped 30: left out by --where answer=none" in done.err
 
 
 def test_mails_and_folders(nbtext: Any, tmp_path: Path) -> None:

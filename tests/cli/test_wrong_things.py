@@ -50,7 +50,7 @@ WRONG = """
     gap.csv:3: the document has no label; its keys or columns are: text, label, day
 1 compare gap.csv -m letters.joblib -m complement.joblib --label-field day =>
     gap.csv:3: the document has no label; its keys or columns are: text, label, day
-1 train unicode.txt -o m => begin each line with __label__NAME and a space, or name the file format with --input-format
+1 train unicode.txt -o m => unicode.txt:1: the document has no label; give --delimiter $'\\t' if it is a table
 2 train unicode.txt --label-field label -o m => --label-field: does not apply: SOURCE has texts without fields
 1 train letter.docx -o m => letter.docx: is an office document, not text; save it
 1 evaluate letter.docx --folds 2 => letter.docx: is an office document, not text

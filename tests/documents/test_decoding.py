@@ -27,6 +27,7 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
         (codecs.BOM_UTF32_BE, "utf-32-be"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")  # the tree has tables
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
 def test_a_byte_order_mark_wins(
     read: Any, tmp_path: Path, mark: bytes, codec: str, name: str

@@ -59,7 +59,7 @@ def test_ids_are_paths_as_typed(read: Any, tmp_path: Path, monkeypatch: pytest.M
 
 names = st.text(
     st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=3
-).filter(lambda name: name[0] not in ".~#" and name[-1] != "~")
+).filter(lambda name: name[0] not in ".~#," and name[-1] != "~")
 
 
 @settings(max_examples=60)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext.errors import InputError
 
@@ -31,6 +32,7 @@ def _tar() -> bytes:
     return file.getvalue()
 
 
+COLUMNS = ("parquet", "db", "arrow")  # the first two are read from a file only
 CASES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "mail": (MAIL, {}),
     "mail of a filter": (MAIL, {"reads_one_mail": True}),
@@ -60,6 +62,11 @@ CASES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "an archive": (_tar()[:1000], {}),
     "a pickle": (pickle.dumps({"text": "nbtext\n" * 9}), {}),
     "binary": (b"\x01\x02\n" + bytes(20) + b"\nabc\n", {}),
+    "binary after a line": (b"a line\n" + bytes(20) + b"\nabc\n", {}),
+    "binary after an object": (b'{"text": "a"}\n' + bytes(2), {}),
+    "binary after a table of a model": (b"text\tlabel\na\tb\n\0\n", ROW),
+    "binary after a line of a model of files": (b"a line\nb\0\n", {"input_unit": "file"}),
+    "NULs of a format that was named": (b"a line\n\0\n", {"input_format": "lines"}),
 }  # fmt: skip
 
 
@@ -76,12 +83,14 @@ def _outcome(opened: Any, rows: Any, source: str, settings: dict[str, Any]) -> A
 
 
 @pytest.mark.filterwarnings("ignore::nbtext.errors.NbtextWarning")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *COLUMNS])
 def test_a_pipe_holds_what_a_file_holds(
     opened: Any, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Byte by byte, and cut in two at each place."""
-    content, settings = CASES[name]
+    if name in COLUMNS:
+        write_rows(tmp_path / f"t.{name}", [{"text": "a", "label": "x"}])
+    content, settings = CASES.get(name) or ((tmp_path / f"t.{name}").read_bytes(), {})
 
     def read(pieces: Iterator[bytes]) -> Any:
         # which has no number of a file
@@ -90,7 +99,9 @@ def test_a_pipe_holds_what_a_file_holds(
         return _outcome(opened, rows, "-", settings)
 
     expected = read(iter([content]))
-    if settings != ROW:  # by which a pipe, but no file without a suffix, is a table
+    if name in COLUMNS[:2]:
+        assert "save it as a file" in expected
+    elif settings != ROW:  # by which a pipe, but no file without a suffix, is a table
         (tmp_path / "x").write_bytes(content)
         assert _outcome(opened, rows, str(tmp_path / "x"), settings) == expected
     assert read(content[place : place + 1] for place in range(len(content))) == expected

@@ -356,6 +356,12 @@ ROW = "win now,spam\n"
         ),
         (
             "x.csv",
+            "text,label,n\nstring,discrete,continuous\n---,:--:,\ngood,5,1\n",
+            [("good", "5")],
+            "skipped 2: further rows of the header: questions, types or dashes",
+        ),
+        (
+            "x.csv",
             "Id,text,label\nResponse Id,Remarks,Rating\n1,a,5\n2,b,4\n3,c,4\n",
             [("Remarks", "Rating"), ("a", "5"), ("b", "4"), ("c", "4")],
             "x.csv: the second row (Response Id, Remarks, Rating) may be of the header",

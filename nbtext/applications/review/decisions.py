@@ -100,7 +100,7 @@ def apply_decisions(
     """
     found: dict[Name, str] = {}
     for batch in read_batches(source, on_batch):
-        labels: dict[int, NewLabel | None] = {}
+        labels: dict[int, NewLabel | None] = dict.fromkeys(batch.left_out)
         for row in range(len(batch)):
             place = batch.place(row)
             names: tuple[Name, ...] = ((batch.ids[row], place), (batch.ids[row], None))

@@ -222,8 +222,10 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
         *_find_label_errors(own, labels, noise),
         *_find_duplicates(corpus, number_contents(corpus.counts), near),
         *_find_outliers(own, likelihoods),
-        *_find_non_texts(own),
     ]
+    for document, size in zip(own.documents, np.diff(own.counts.indptr), strict=True):
+        if reason := document.problem or ("" if size else "no word"):
+            findings.append(Finding(NOT_TEXT, 1.0, (document,), reason=reason))
     findings.sort(
         key=lambda each: (
             -each.certainty,
@@ -352,13 +354,6 @@ def _find_outliers(corpus: ReviewedCorpus, likelihoods: Floats) -> Iterator[Find
     values = typicality(likelihoods, distribution)
     for row in np.flatnonzero(values < QUANTILE).tolist():
         yield Finding(OUTLIER, round(1 - float(values[row]), DIGITS), (corpus.documents[row],))
-
-
-def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
-    """Yield documents that are not text, or that could not be read."""
-    for document, size in zip(corpus.documents, np.diff(corpus.counts.indptr), strict=True):
-        if reason := document.problem or ("" if size else "no word"):
-            yield Finding(NOT_TEXT, 1.0, (document,), reason=reason)
 
 
 HALF = 0.5  # added to each count, so that no logarithm is infinite

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import read_cases
 from waiting import wait_until
 
 from nbtext.applications.serve.guard import Guard, Log
@@ -259,13 +260,13 @@ def test_other_machines_need_a_token(host: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name", "path"),
-    [
-        ("letters.joblib", "letters", "letters.joblib"),
-        ("news=a/b.joblib", "news", "a/b.joblib"),
-        ("a/b=c.joblib", "b-c", "a/b=c.joblib"),
-        ("my model é.joblib", "my-model-", "my model é.joblib"),
-        ("v=a=b", "v", "a=b"),
-    ],
+    read_cases("""
+        letters.joblib => letters => letters.joblib
+        news=a/b.joblib => news => a/b.joblib
+        a/b=c.joblib => b-c => a/b=c.joblib
+        my model é.joblib => my-model- => my model é.joblib
+        v=a=b => v => a=b
+    """),
 )
 def test_model_names(text: str, name: str, path: str) -> None:
     found = parse_model_file(text)
