@@ -135,6 +135,12 @@ LIMITS = {
 }
 
 
+def find_limits(record: type, name: str) -> Limits:
+    """Return the bounds of a field of a record, or of that of a record which it extends."""
+    own = (LIMITS.get(f"{each.__name__}.{name}") for each in record.__mro__)
+    return next(filter(None, own), DEFAULT)
+
+
 def invalid_value(key: str, what: str) -> ArtifactError:
     """Return the error for a wrong value."""
     return foreign_error(f'holds a model that cannot be right: "{key}" {what}')

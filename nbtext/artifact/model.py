@@ -60,7 +60,8 @@ from nbtext.model.fitted_model import (
     are_labels_of,
     check_several_labels,
 )
-from nbtext.model.task import OneLabel, Task
+from nbtext.model.task import Task
+from nbtext.model.tasks import TASKS
 
 OPENED = "the model file"  # in errors, where joblib has read it
 HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
@@ -300,13 +301,9 @@ def _read_fitted_model(record: Record) -> FittedModel:
 
 def _read_task(reader: Reader, stored: Record) -> Task:
     """Return the task of a model."""
-    kind: type[Any] = OneLabel
-    if stored.get("name") == "several":
-        from nbtext.model.several_labels import SeveralLabels
-
-        kind = SeveralLabels
-    elif stored.get("name") != OneLabel.name:
-        raise newer_error(f"this one does not know the task {str(stored.get('name'))[:40]!r}")
+    name = str(stored.get("name"))
+    if name not in TASKS:
+        raise newer_error(f"this one does not know the task {name[:40]!r}")
     labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
     if not labels or any(one >= other for one, other in pairwise(labels)):
         raise invalid_value(
@@ -317,7 +314,9 @@ def _read_task(reader: Reader, stored: Record) -> Task:
         raise invalid_value("task.labels", what)
     reader.n_labels = len(labels)
     given = {name: value for name, value in stored.items() if name != "name"}
-    return cast("Task", reader.read_record(kind, {**given, "labels": labels}, "task"))
+    return cast(
+        "Task", reader.read_record(TASKS[name].load("task"), {**given, "labels": labels}, "task")
+    )
 
 
 def _check_task(task: Any, features: FeatureSettings, settings: ModelSettings) -> None:

@@ -186,7 +186,7 @@ class Reader:
         found = {}
         for name, (hint, default, make_default) in known.items():
             if name in value:
-                limits = audit.LIMITS.get(f"{kind.__name__}.{name}", DEFAULT)
+                limits = audit.find_limits(kind, name)
                 found[name] = self.read(hint, value[name], prefix + name, limits)
             elif default is not MISSING:
                 found[name] = default

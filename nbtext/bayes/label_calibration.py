@@ -137,7 +137,8 @@ class Combination:
         powers = power(lengths, self.exponent)
         scales = 1 / (powers + sum(self.weights))
         contrast = sum(self.weights[1:]) * scales
-        return Factors(self.weights[0] * scales, contrast, powers * scales, log_lengths(lengths))
+        logarithms = log(np.maximum(lengths, 1.0))  # 0 for a text without tokens
+        return Factors(self.weights[0] * scales, contrast, powers * scales, logarithms)
 
     def derive(self, part: Cells) -> tuple[Floats, Floats, Floats]:
         """Return the log-odds of some cells, and their derivatives.
@@ -204,11 +205,6 @@ class ScoreScaling:
 
 LabelCalibration = Combination | ScoreScaling
 AnyCalibration = TypeVar("AnyCalibration", bound=Combination | ScoreScaling)
-
-
-def log_lengths(lengths: Array) -> Floats:
-    """Return log L; 0 for a text without tokens."""
-    return np.asarray(log(np.maximum(lengths, 1.0)))
 
 
 def weigh(

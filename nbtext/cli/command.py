@@ -492,10 +492,6 @@ class Step(NamedTuple):
         check_kind(trained, TrainedModel, f"{place}()")
         return trained
 
-    def includes(self, other: Step) -> bool:
-        """Whether the settings have the options of another step, or of this one."""
-        return all(hasattr(self.settings, name) for name in other.names)
-
 
 class Command(click.Command):
     """A command of nbtext. It makes the settings record of its options, and refuses to overwrite
@@ -603,8 +599,8 @@ class Command(click.Command):
             if names:
                 steps.append(Step(names, application, place, make_record(record, given)))
         for step in steps:
-            if all(map(step.includes, steps)):
-                return step
+            if all(hasattr(step.settings, name) for each in steps for name in each.names):
+                return step  # its settings have the options of all
         if steps:
             flag = f"--{steps[0].names[0].replace('_', '-')}"
             what = f"cannot be combined with {flag}, because each of them trains the model"

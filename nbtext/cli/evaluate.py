@@ -164,12 +164,11 @@ def evaluate(given: Evaluate) -> None:
     themselves (--predicted-field), or, by cross-validation, the models that `nbtext train` would
     train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation.diagnosis import LOGS
-    from nbtext.evaluation.evaluator import EVALUATORS
     from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import add_overlaps
     from nbtext.features.document_counts import count_repeated
+    from nbtext.model.tasks import TASKS
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
     from nbtext.report.label_mistakes import name_unknown
@@ -212,8 +211,8 @@ def evaluate(given: Evaluate) -> None:
         predicted, corpus = _predict(given, model, file, source, on_batch)
         first = list(islice(predicted, 1))
         task = first[0].predictions.task if first else "one"
-        evaluator = EVALUATORS[task](decisions, targets)
-        log = LOGS[task]() if given.report is not None else None
+        evaluator = TASKS[task].load("evaluator")(decisions, targets)
+        log = TASKS[task].load("log")() if given.report is not None else None
         overlaps = []
         for batch in chain(first, predicted):
             n_unknown += int((batch.predictions.known == 0).sum())
@@ -249,7 +248,7 @@ def evaluate(given: Evaluate) -> None:
     if model is not None:
         evaluation = with_decisions(evaluation, model.fitted)
     if given.target_accuracy is not None:
-        if evaluation.per_label and not EVALUATORS[task].task.is_exclusive:
+        if evaluation.per_label and not evaluator.has_accuracy:
             raise refuse("target_accuracy", "the documents have several labels")
         found = find_min_probability(evaluator.outcomes(), given.target_accuracy)
         evaluation = replace(evaluation, target_accuracy=found)
@@ -298,9 +297,13 @@ def evaluate(given: Evaluate) -> None:
         look = look_at(corpus, given.features.view)
     else:
         empty = n_unknown if model is not None else 0
-        is_exclusive = "accuracy" in metrics
-        n = evaluation.documents
-        look = FirstLook(n, labels, empty, is_exclusive=is_exclusive, is_training=False)
+        look = FirstLook(
+            evaluation.documents,
+            labels,
+            empty,
+            is_exclusive=evaluator.has_accuracy,
+            is_training=False,
+        )
     title = ALL_METRICS[name].title
     recalls = {each.label: each.recall for each in evaluation.per_label if each.support}
     said = format_first_look(look, accuracy, name=title, recalls=recalls)

@@ -403,9 +403,9 @@ def _check_format(output_format: str, given: Predict) -> None:
     }
     decisions = given.decisions
     asked = {
-        "coverage": decisions.coverage is not None,
-        "top_k": decisions.top_k is not None,
-        "score": given.columns.score != (),
+        "coverage": decisions.coverage,
+        "top_k": decisions.top_k,
+        "score": given.columns.score,
         "summary": given.summary,
     }
     names, why = refused.get(output_format, ((), ""))

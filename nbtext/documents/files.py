@@ -355,11 +355,10 @@ def list_shards(
     if wanted == "files":
         files = [file._replace(label=None) for file in files]
 
-    def is_read_as_mail(file: File) -> bool:
-        return wanted == "mbox" or file.in_maildir or is_mail(file.path)
-
     shards = []
-    for are_mails, run in groupby(files, is_read_as_mail):
+    for are_mails, run in groupby(
+        files, lambda file: wanted == "mbox" or file.in_maildir or is_mail(file.path)
+    ):
         paths, names, _ = zip(*run, strict=True)
         shards.append(Shard("mails" if are_mails else "files", paths, names, root=root))
     return shards, tree.skipped

@@ -292,13 +292,6 @@ class InputSettings(Settings):
         return self.rows_for != ""
 
     @property
-    def is_filtering(self) -> bool:
-        """Whether some documents of a source may be left out."""
-        return bool(
-            self.ids or self.sample_share or self.skip_unlabeled or self.skip_empty or self.where
-        )
-
-    @property
     def table_options(self) -> list[str]:
         """The given options that only a table of text has, as they are typed."""
         header = {None: "", True: "--header", False: "--no-header"}[self.header]

@@ -249,7 +249,8 @@ class Source:
             changes.append(lambda batch: batch.without_labels(missing))
         if label is not None:
             changes.append(lambda batch: batch.set_label(label))
-        if self.settings.is_filtering:
+        settings = self.settings
+        if settings.ids or settings.sample_share or settings.skip_unlabeled or settings.skip_empty:
             changes.append(lambda batch: batch.filter(self.settings))
         changes += [Batch.leave_out, self._note_found]
         for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):

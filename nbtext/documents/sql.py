@@ -42,14 +42,13 @@ QUERY_NEEDED = "give --query 'select ... from ...'"
 WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
-MEMORY = ":memory:"  # a database of DuckDB without a file
 Row = Sequence[Any]
 
 # texts, quoted names and comments of a query, which may hold any character
 _quoted = re.compile(
     r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL
 )
-_select = re.compile(r"(?i)[\s(]*(?:select|with|values|table|from)\b")  # DuckDB has `from` alone
+_select = re.compile(r"(?i)[\s(]*(?:select|with|values|table)\b")
 
 
 @frozen
@@ -279,11 +278,7 @@ def _create_engine(url: str) -> Any:
         raise MissingExtra(
             "--query of a database at a URL", library="SQLAlchemy", extra="sql"
         ) from None
-    engine = sqlalchemy.create_engine(url)
-    if engine.dialect.name == "duckdb" and engine.url.database not in (None, MEMORY):
-        # its driver would make a file that does not exist
-        return sqlalchemy.create_engine(url, connect_args={"read_only": True})
-    return engine
+    return sqlalchemy.create_engine(url)
 
 
 def _read_rows(

@@ -47,7 +47,7 @@ MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
 HTTP = ("http", "https")
-DATABASES = str.split("sqlite postgresql mysql mariadb oracle mssql duckdb snowflake redshift")
+DATABASES = str.split("sqlite postgresql mysql mariadb oracle mssql snowflake redshift")
 RANGE_BYTES = 8 << 20  # of one range request
 
 SCHEME = r"([A-Za-z][A-Za-z0-9+.-]+)://"

@@ -11,7 +11,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -201,8 +201,6 @@ class ErrorLog:
     def record(self, batch: PredictedBatch, outcomes: Outcomes) -> None:
         """Record a batch, and its outcomes."""
         predictions = batch.predictions
-        if len(predictions) == 0:
-            return
         named = zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
         for row, (identity, true, labels) in enumerate(named):
             if not identity or not true:  # counts alone have no names
@@ -418,11 +416,7 @@ class SetLog:
                 set(true) == set(predicted) or not predictions.ids[row]
             ):  # counts alone have no names
                 continue
-            text = (
-                " · ".join(column[row] for column in batch.columns)
-                if batch.columns is not None
-                else ""
-            )
+            text = " · ".join(column[row] for column in batch.columns or ())
             correct = tuple(label for label in predicted if label in true)
             added = tuple(label for label in predicted if label not in true)
             missed = tuple(label for label in true if label not in predicted)
@@ -442,6 +436,3 @@ class SetLog:
         intervals = compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes))
         worst = tuple(self._worst.rank_examples())
         return SetDiagnosis(evaluation, intervals, worst, self._reliability.bins())
-
-
-LOGS: dict[str, type[Any]] = {"one": ErrorLog, "several": SetLog}  # by the task

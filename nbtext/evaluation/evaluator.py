@@ -21,7 +21,6 @@ from nbtext.arrays import Integers
 from nbtext.bayes.decision_offsets import assure_accuracy
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.settings import CONFIDENCE, ModelSettings
-from nbtext.documents.batch import Batch
 from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
 from nbtext.evaluation.curves import N_BINS, ReliabilityBin, sum_bins
 from nbtext.evaluation.metrics import (
@@ -53,8 +52,6 @@ from nbtext.model.fitted_model import FittedModel, list_targets
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.several_labels import SeveralLabels
-from nbtext.model.task import OneLabel
 from nbtext.records import frozen
 from nbtext.settings import join_list, split_list
 
@@ -292,12 +289,12 @@ class Evaluator:
 
     Attributes
     ----------
-    task
-        The task of the predictions.
     metrics
         The registry of its metrics.
     main : str
         The name of the metric that stands for all.
+    has_accuracy : bool
+        Whether each document has one true label, and one that is predicted.
     totals_of
         Returns the function that computes the totals of any of the documents of outcomes.
 
@@ -309,9 +306,9 @@ class Evaluator:
         The settings whose targets are checked.
     """
 
-    task: type[OneLabel | SeveralLabels] = OneLabel
     metrics: Mapping[str, Metric[Any]] = METRICS
     main = "accuracy"
+    has_accuracy = True
     totals_of: Callable[..., Callable[[Integers], Any]] = staticmethod(totals_of)
 
     def __init__(
@@ -324,12 +321,6 @@ class Evaluator:
         self._numbers = LabelNumbers()
         self._parts = list[Any]()
         self._sets = np.zeros(4, dtype=np.int64)
-
-    @staticmethod
-    def check(batch: Batch) -> None:
-        """Raise InputError if a document of a batch cannot be evaluated."""
-        batch.known_labels()
-        batch.single_labels()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -446,9 +437,9 @@ def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKe
 class MultilabelEvaluator(Evaluator):
     """Compares the label set of each document with the true one."""
 
-    task = SeveralLabels
     metrics = MULTILABEL_METRICS
     main = "micro_f1"
+    has_accuracy = False
     totals_of = staticmethod(partial(partial, sum_outcomes))
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -459,11 +450,6 @@ class MultilabelEvaluator(Evaluator):
         self._bins = np.zeros((3, 0, N_BINS))
         self._pairs: Counter[PairKey] = Counter()
         self._thresholds: dict[str, float] = {}
-
-    @staticmethod
-    def check(batch: Batch) -> None:
-        """See Evaluator."""
-        batch.known_labels()
 
     def _measure(self, predictions: Predictions) -> MultilabelOutcomes:
         outcomes = measure_sets(predictions, self._numbers)
@@ -532,10 +518,6 @@ class MultilabelEvaluator(Evaluator):
             per_label=tuple(ThresholdScore(*row) for row in rows),
             label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
         )
-
-
-# by the task
-EVALUATORS = {each.task.name: each for each in (Evaluator, MultilabelEvaluator)}
 
 
 def parse_thresholds(text: str) -> dict[str, float]:

@@ -55,7 +55,7 @@ class GroupLog:
         scores.sort(key=lambda score: -score.documents)
         accuracy = None
         is_leaking = False
-        if evaluator.task.is_exclusive:
+        if evaluator.has_accuracy:
             accuracy = group_accuracy(outcomes.true, numbers)
             largest = np.bincount(outcomes.true).max() / len(outcomes)
             gain = accuracy - largest

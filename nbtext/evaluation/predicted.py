@@ -23,7 +23,6 @@ from nbtext.documents.settings import PLAIN, VALUES, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
-from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.overlap import Overlap, OverlapCounter
 from nbtext.model.predictions import Predictions
@@ -32,6 +31,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
+from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def predict_by_model(
     """
     decisions.check(model.labels, model.task.is_exclusive)
     predictor = Predictor(model)
+    task = TASKS[model.task.name]
 
     def predict(batch: Batch) -> PredictedBatch:
-        EVALUATORS[model.task.name].check(batch)
+        task.check(batch)
         predictions = predictor.predict_batch(batch, decisions)
         overlap = counter.count(batch) if counter is not None else Overlap()
         return PredictedBatch(predictions, batch.texts, overlap=overlap, groups=batch.groups)
@@ -95,9 +96,9 @@ def predict_from_file(
         if batch.matrix is not None and batch.features.is_numbered:
             batch.check_texts("--predictions, in a matrix without the names of the labels,")
         found = file.of(batch)
-        evaluator = EVALUATORS[found.task]
-        evaluator.check(batch)
-        if not evaluator.task.is_exclusive:
+        task = TASKS[found.task]
+        task.check(batch)
+        if not task.has_one_label:
             decisions.check(found.classes, False)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
         answered = abstain_below(found, decisions.min_probability)

@@ -39,7 +39,6 @@ from nbtext.bayes.settings import (
     check_label_count,
 )
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
-from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.settings import GIVEN, SHOWN
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
@@ -51,6 +50,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, OnBatch, count_in_threads
+from nbtext.model.tasks import TASKS
 from nbtext.model.training import check_features, sample_size
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
@@ -295,7 +295,8 @@ class Corpora:
             )
         if first.feature_set == PAIRS:
             self._more = find_promising(corpus, first.features)
-        self.evaluator = EVALUATORS[corpus.task]
+        self.task = corpus.task
+        self.evaluator = TASKS[corpus.task].load("evaluator")
         self._is_selective = is_selective(default.features)
 
     @property
@@ -307,7 +308,7 @@ class Corpora:
         """Return whether a candidate is for these documents, and its features seem to be worth
         their time.
         """
-        if self.evaluator.task.name not in candidate.tasks:
+        if self.task not in candidate.tasks:
             return False
         return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
@@ -330,7 +331,7 @@ class Corpora:
         """
         if PAIRS in self._corpora:
             self._corpora.pop(WORDS, None)
-        if self.evaluator.task.is_exclusive and not self._is_selective:
+        if self.evaluator.has_accuracy and not self._is_selective:
             self._corpora = {
                 name: corpus.without_class_sums() for name, corpus in self._corpora.items()
             }
@@ -438,7 +439,7 @@ def search_model(
         )
         for fit in found:
             if is_better(
-                fit, best, corpora.n_documents, is_exclusive=corpora.evaluator.task.is_exclusive
+                fit, best, corpora.n_documents, is_exclusive=corpora.evaluator.has_accuracy
             ):
                 best = fit
     chosen = best.candidate
@@ -615,7 +616,7 @@ def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitt
     linear = [
         each for each, corpus in read.items() if each.is_linear and search.is_small(each, corpus)
     ]
-    if corpora.evaluator.task.is_exclusive:  # more features are better, and subsets do not show it
+    if corpora.evaluator.has_accuracy:  # more features are better, and subsets do not show it
         sets = list(dict.fromkeys(each.feature_set for each in linear))
         linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
     elif corpora.has_subset:

@@ -236,15 +236,10 @@ def strip_accents_unicode(text: str) -> str:
     return "".join([c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)])
 
 
-def strip_accents_ascii(text: str) -> str:
-    """Return the text in NFKD without characters that are not ASCII."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
-
-
 ACCENTS: dict[str | None, Callable[[str], str] | None] = {
     None: None,
     "unicode": strip_accents_unicode,
-    "ascii": strip_accents_ascii,
+    "ascii": lambda text: unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode(),
 }
 
 

@@ -23,6 +23,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
+from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 
 
@@ -106,7 +107,7 @@ class Explainer:
     def __init__(self, model: FittedModel) -> None:
         self.model = model
         self.predictor = Predictor(model)
-        self._odds = OddsOfPairs if model.task.is_exclusive else OddsOfLabels
+        self._odds: type[Odds] = TASKS[model.task.name].load("explanation")
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -417,7 +417,7 @@ def inspect(
         targets=list_targets(fitted),
         unlabeled=fitted.unlabeled,
         approximate=fitted.approximate,
-        settings=changed_settings(model),
+        settings=changed_settings(fitted.feature_settings, settings),
         has_names=fitted.feature_settings.hash_bits is None,
         by=by,
         labels=tuple(views),
@@ -436,10 +436,10 @@ def inspect(
     return replace(found, smoothing=None, mu=mu, alpha=alpha, decisions=decisions)
 
 
-def changed_settings(model: TrainedModel) -> dict[str, Any]:
+def changed_settings(*records: Any) -> dict[str, Any]:
     """Return the settings that differ from the default; for a list of words, their number."""
     changed: dict[str, Any] = {}
-    for settings in (model.fitted.feature_settings, model.fitted.model_settings):
+    for settings in records:
         for field in fields(settings):
             value = getattr(settings, field.name)
             if value != field.default and field.name != "model":
@@ -489,9 +489,6 @@ def column_of(model: TrainedModel, word: str) -> int | None:
 
 def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     """Return a summary of a matrix of documents."""
-    from nbtext.features.settings import FeatureSettings
-
-    defaults = FeatureSettings()
     lists = ((None,) if labels is None else labels for labels in matrix.batch().list_labels())
     labels = Counter(label for own in lists for label in own)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
@@ -500,10 +497,6 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     assert columns is not None  # of a file with names
     weights = matrix.csr()
     kind = "counts" if weights.dtype.kind in "iu" else "weights"
-    changed = {
-        name: value
-        for name, value in asdict(columns.settings).items()
-        if value != getattr(defaults, name)
-    }
+    changed = changed_settings(columns.settings)
     n_documents, n_columns = weights.shape
     return MatrixInspection(n_documents, n_columns, weights.nnz, kind, counted, changed)

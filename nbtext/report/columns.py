@@ -21,9 +21,9 @@ from nbtext.documents.rows import ChangedRows, Column, Target
 from nbtext.documents.settings import HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
+from nbtext.model.tasks import TASKS
 from nbtext.report.conversion import CONVERSIONS, convert_rows
 from nbtext.report.predictions import (
-    FORMS,
     check_names,
     prediction_records,
     top_columns,
@@ -125,7 +125,7 @@ def _add_columns(
     assert batch.rows is not None
     top_k = decisions.top_k
     prefix = settings.column_prefix
-    is_several = FORMS[batch.task].is_list
+    is_several = TASKS[batch.task].form.is_list
     names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
     known = [name for name, field in FIELDS.items() if field.is_several in (None, is_several)]
     for name in names:

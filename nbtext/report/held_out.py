@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbtext.evaluation.outcomes import PredictedBatch, true_sets
-from nbtext.report.predictions import FORMS, prediction_rows
+from nbtext.model.tasks import TASKS
+from nbtext.report.predictions import prediction_rows, text_of_labels
 from nbtext.report.records import Row
 from nbtext.report.result import Result
 from nbtext.report.terminal import shorten_text
@@ -22,15 +23,16 @@ class HeldOut:
 
     def __init__(self, separator: str) -> None:
         self._found: list[tuple[Any, Row]] = []  # a place, and a row
-        self._form = FORMS["one"]
+        self._form = TASKS["one"].form
         self._separator = separator
 
     def record(self, batch: PredictedBatch) -> None:
         """Add the predictions of a batch."""
         assert batch.folds is not None and batch.places is not None  # of cross-validation
-        self._form = FORMS[batch.predictions.task]
+        self._form = TASKS[batch.predictions.task].form
         rows = prediction_rows(replace(batch.predictions, separator=self._separator))
-        trues = (self._form.text(each, self._separator) for each in true_sets(batch.predictions))
+        true = true_sets(batch.predictions)
+        trues = (text_of_labels(self._form, each, self._separator) for each in true)
         excerpts = map(shorten_text, batch.excerpts)
         further = zip(trues, batch.folds.tolist(), excerpts, strict=True)
         for place, row, more in zip(batch.places, rows, further, strict=True):

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from nbtext.arrays import Floats
 from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
+from nbtext.model.tasks import TASKS, Form
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
 from nbtext.report.result import Result, format_rows, has_no_escapes
 from nbtext.report.settings import NAME_HINT
@@ -38,32 +39,14 @@ HEADER_SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are 
 MAX_HEADER = 900
 
 
-class Form(NamedTuple):
-    """How the predictions of a task are written: the names of the columns, and the values in JSON.
-
-    label, probability  of the predicted labels
-    label_set           of the prediction set
-    is_list             whether labels and probabilities are lists
-    """
-
-    label: str
-    probability: str
-    label_set: str
-    is_list: bool
-
-    def value(self, values: Sequence[Any]) -> Any:
-        """Return labels, or their probabilities, as plain data."""
-        return list(values) if self.is_list else values[0] if values else None
-
-    def text(self, values: Sequence[str], separator: str) -> str:
-        """Return labels, or their probabilities, as a field of a table."""
-        return join_labels(values, separator) if self.is_list else values[0] if values else ""
+def plain_labels(form: Form, values: Sequence[Any]) -> Any:
+    """Return labels, or their probabilities, as plain data."""
+    return list(values) if form.is_list else values[0] if values else None
 
 
-FORMS = {
-    "one": Form("label", "probability", "labels", is_list=False),
-    "several": Form("labels", "probabilities", "label_set", is_list=True),
-}
+def text_of_labels(form: Form, values: Sequence[str], separator: str) -> str:
+    """Return labels, or their probabilities, as a field of a table."""
+    return join_labels(values, separator) if form.is_list else values[0] if values else ""
 
 
 def predictions_result(
@@ -90,7 +73,7 @@ def predictions_result(
     SettingsError
         A further column has the name of another one.
     """
-    form = FORMS[task]
+    form = TASKS[task].form
     top_k = decisions.top_k if decisions is not None else None
     with_sets = decisions is not None and decisions.coverage is not None
     columns = (
@@ -191,7 +174,7 @@ def prediction_records(
     the model has more than 4,096 labels, else more than 1,000, `scores` has the 64 most probable
     ones.
     """
-    form = FORMS[batch.task]
+    form = TASKS[batch.task].form
     decimals = (
         DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
     )
@@ -205,8 +188,8 @@ def prediction_records(
     for row, labels in enumerate(batch.labels):
         record: dict[str, Any] = {
             "id": batch.ids[row],
-            form.label: form.value(labels),
-            form.probability: form.value(probabilities[row]),
+            form.label: plain_labels(form, labels),
+            form.probability: plain_labels(form, probabilities[row]),
             "known": known[row],
             "outlier": batch.outliers[row] if batch.outliers is not None else None,
         }
@@ -251,14 +234,14 @@ def prediction_rows(
     The prediction set, the most probable labels, and the scores of further labels follow if there
     are any.
     """
-    form = FORMS[batch.task]
+    form = TASKS[batch.task].form
     separator = batch.separator
     shares = ([f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch))
-    labels = (form.text(each, separator) for each in batch.labels)
+    labels = (text_of_labels(form, each, separator) for each in batch.labels)
     columns: list[Iterable[str]] = [
         batch.ids,
         labels,
-        (form.text(each, separator) for each in shares),
+        (text_of_labels(form, each, separator) for each in shares),
     ]
     if batch.label_sets is not None:
         columns.append(join_labels(labels, separator) for labels in batch.label_sets)
@@ -299,7 +282,7 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
     """
     from rich.cells import cell_len
 
-    form = FORMS[batch.task]
+    form = TASKS[batch.task].form
     lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
@@ -342,7 +325,7 @@ def _label_probabilities(batch: Predictions, decimals: int | None = None) -> lis
 
     NumPy rounds 0.2001185 to 0.200118, although its binary value is above that decimal number.
     """
-    if FORMS[batch.task].is_list:
+    if TASKS[batch.task].form.is_list:
         return _take(batch.probabilities, batch.classes_of(batch.labels), decimals)
     best = batch.best if decimals is None else batch.best.round(decimals)
     return [

@@ -259,7 +259,7 @@ def test_compare(nbtext: Any, folder: Path) -> None:
     (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
     nbtext("train one.csv -o one").ok()
     mixed = nbtext("compare test.csv -m one -m c")
-    assert "some models predict one label for a document, others several" in mixed.err
+    assert "one of the models gives documents several labels, and the other gives one" in mixed.err
 
 
 def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> None:

@@ -19,15 +19,15 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
-from nbtext.evaluation.evaluator import EVALUATORS
 from nbtext.evaluation.metrics import Metric, compute_metrics
 from nbtext.evaluation.overlap import Overlap, OverlapCounter, add_overlaps
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitted_model import FittedModel, TrainedModel, check_kinds
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
 from nbtext.model.source_prediction import batch_predictor, map_batches
+from nbtext.model.tasks import TASKS
 
 
 class Candidate(NamedTuple):
@@ -116,22 +116,20 @@ def compare_models(
     if len(candidates) < 2:
         raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
     models = [candidate.model.fitted for candidate in candidates]
-    if len({model.task.name for model in models}) > 1:
-        hint = "compare models of one kind"
-        raise SettingsError(
-            "some models predict one label for a document, others several", where="-m", hint=hint
-        )
+    for candidate in candidates:
+        check_kinds(candidates[0].model, candidate.model)
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
     _check_columns(models, source)
     predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
-    kind = EVALUATORS[models[0].task.name]
+    task = TASKS[models[0].task.name]
+    kind = task.load("evaluator")
     evaluators = [kind() for _ in models]
 
     counters = [OverlapCounter(candidate.model) for candidate in candidates]
 
     def predict(batch: Batch) -> list[tuple[Predictions, float, Overlap]]:
-        kind.check(batch)
+        task.check(batch)
         found = []
         for predict_batch, counter in zip(predictors, counters, strict=True):
             before = thread_time()

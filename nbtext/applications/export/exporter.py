@@ -17,6 +17,7 @@ from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
+from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 from nbtext.registry import check_kind, left_out, list_applications
 from nbtext.settings import list_settings
@@ -55,6 +56,7 @@ class Exporter:
         """Raise ModelError if the format does not support a model, or what decides on its
         labels.
         """
+        TASKS[model.task.name].require("export")
         self.check(model)
         check_decisions(model, self.decides)
 
@@ -112,9 +114,7 @@ def check_dense(model: FittedModel) -> None:
     """Raise ModelError if the weights alone do not tell the labels, or there are too many to write
     each of them.
     """
-    if not model.task.is_exclusive:
-        what = "a multi-label model cannot be exported in this format"
-        raise ModelError(what, hint="export a Naive Bayes model as js or c")
+    model.check_one_label("be exported in this format", "export a Naive Bayes model as js or c")
     n_weights = len(named_features(model)) * len(model.labels)
     if n_weights > MAX_WEIGHTS:
         hint = (

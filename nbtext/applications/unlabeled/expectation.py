@@ -171,11 +171,6 @@ MIN_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
 
 
-def multinomial_density(scorer: LinearScorer, statistics: ClassStatistics) -> float:
-    """Return Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
-    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
-
-
 def dirichlet_density(scorer: LinearScorer, statistics: ClassStatistics) -> float:
     """Return Σ_kj t_j / K log θ_kj: that of a Dirichlet(μ t_j / T + 1) density, with μ = α T / K.
 
@@ -203,7 +198,10 @@ def bernoulli_density(scorer: LinearScorer, statistics: ClassStatistics) -> floa
 
 # log p(weights) per unit of smoothing, of the models that can be trained on unlabeled documents
 DENSITIES = {
-    "multinomial": multinomial_density,
+    # Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α
+    "multinomial": lambda model, _: float(
+        model.n_features * model.default.sum() + model.deltas.sum()
+    ),
     "dirichlet": dirichlet_density,
     "bernoulli": bernoulli_density,
 }

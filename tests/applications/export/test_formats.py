@@ -202,8 +202,7 @@ def test_what_a_format_cannot_hold(
 def test_a_model_may_have_as_many_weights_as_a_format_can_hold() -> None:
     """Not one more."""
     model: Any = SimpleNamespace(
-        task=SimpleNamespace(is_exclusive=True),
-        calibration=SimpleNamespace(min_probabilities=None),
+        check_one_label=print,  # it has one
         scorer=SimpleNamespace(derivation=None),
         vocabulary=range(1 << 20),
         labels=range(1 << 8),
