@@ -13,8 +13,8 @@ from nbtext.errors import NbtextError, OutputError, reason_of
 from nbtext.output import BINARY, convert_errors, lock_descriptor
 
 # bytes of a line that are read at once, so that another program's file does not fill the memory
-MAX_LINE = 1 << 28
-START = b'{"'  # of each line
+MAX_LINE_BYTES = 1 << 28
+LINE_START = b'{"'  # of each line
 
 # raises NbtextError unless a line, of which the place is given, is a right one
 Check = Callable[[bytes, str], object]
@@ -124,7 +124,7 @@ class AppendedFile:
         size = 0
         line = b""
         with open(descriptor, "rb", closefd=False) as file:
-            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), b""), 1):
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                 size += len(line)
                 try:
                     self._check(line, f"{self.path}:{number}")
@@ -141,7 +141,7 @@ class AppendedFile:
 
 def _is_unfinished(line: bytes) -> bool:
     """Return whether this is the beginning of a JSON object, and not all of one."""
-    if line.endswith(b"\n") or not line.startswith(START[: len(line)]):
+    if line.endswith(b"\n") or not line.startswith(LINE_START[: len(line)]):
         return False
     try:
         json.loads(line)

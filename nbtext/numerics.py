@@ -14,7 +14,7 @@ from nbtext.arrays import Array, Floats
 from nbtext.kernel import choose_version
 
 LARGEST_LOG_ODDS = 700.0
-AT_ONCE = 1 << 13  # numbers, whose intermediate results stay in a core's cache
+NUMBERS_AT_ONCE = 1 << 13  # numbers, whose intermediate results stay in a core's cache
 # 1 / ln 2, and ln 2 as a number of 32 bits, of which small multiples are exact, and the rest
 PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")
@@ -61,8 +61,8 @@ def exp_into(numbers: Floats, result: Floats) -> None:
 
     e^x = 2^k e^r with |r| ≤ ln 2 / 2. Source: K. C. Ng, fdlibm, e_exp.c.
     """
-    for start in range(0, len(numbers), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    for start in range(0, len(numbers), NUMBERS_AT_ONCE):
+        part = slice(start, start + NUMBERS_AT_ONCE)
         x = np.clip(numbers[part], SMALLEST_EXPONENT, LARGEST_EXPONENT)
         k = np.rint(x * PER_LN2)
         high = x - k * LN2_HIGH
@@ -81,8 +81,8 @@ def log_into(numbers: Floats, result: Floats) -> None:
 
     Source: K. C. Ng, fdlibm, e_log.c.
     """
-    for start in range(0, len(numbers), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    for start in range(0, len(numbers), NUMBERS_AT_ONCE):
+        part = slice(start, start + NUMBERS_AT_ONCE)
         x = numbers[part]
         is_tiny = x < SMALLEST_NORMAL
         bits = np.where(is_tiny, x * 2.0**54, x).view(np.int64) + TO_ROOT

@@ -18,7 +18,7 @@ from nbtext.interrupts import temporary_path
 BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NEW = os.O_WRONLY | BINARY
 OPEN_FILES = "/proc/self/fd"  # the file descriptors of this process
-STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+STANDARD_OUTPUT_PATHS = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 DESCRIPTOR = r"/(?:dev|proc/\d+)/fd/(\d+)"  # the path of an open file, after its folder is resolved
 MAX_LINKS = 40  # that are followed, as by Linux
 NOT_WRITABLE = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a block device"}
@@ -110,7 +110,7 @@ def is_written_to(path: str) -> bool:
     OutputError
         It is a socket or a block device.
     """
-    if path in STANDARD_OUTPUT or _find_descriptor(path) is not None:
+    if path in STANDARD_OUTPUT_PATHS or _find_descriptor(path) is not None:
         return True
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
@@ -173,7 +173,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         The file is of another kind or cannot be written, or this process has locked it and another
         program changed it.
     """
-    if path in STANDARD_OUTPUT:
+    if path in STANDARD_OUTPUT_PATHS:
         with convert_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()

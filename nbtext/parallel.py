@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
-END: Any = object()  # in a queue, after its last item
+END_OF_QUEUE: Any = object()  # in a queue, after its last item
 Result = TypeVar("Result")
 # of mallopt(3)
 M_ARENA_MAX = -8
@@ -22,8 +22,8 @@ M_TRIM_THRESHOLD = -1
 # bound up to 32 MB while arrays are freed, and later ones leave gaps between others: 100 of 280 MB
 # while `combined` is fitted to 20 Newsgroups. NumPy takes huge pages from here on. With 1 MB,
 # `best` takes 8 MB less on IMDB, and a tenth more CPU time.
-LARGE = 1 << 22
-AHEAD = 2  # calls for each thread that are submitted before the first result is taken
+MIN_MAPPED_BYTES = 1 << 22
+CALLS_AHEAD = 2  # calls for each thread that are submitted before the first result is taken
 
 
 def available_cpus() -> int:
@@ -49,7 +49,7 @@ def share_heap(more: Sequence[tuple[int, int]] = ()) -> None:
 
     with suppress(AttributeError, OSError, TypeError):  # another C library
         set_option = ctypes.CDLL(None).mallopt
-        bounds = (M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, 2 * LARGE)
+        bounds = (M_MMAP_THRESHOLD, MIN_MAPPED_BYTES), (M_TRIM_THRESHOLD, 2 * MIN_MAPPED_BYTES)
         for parameter, value in ((M_ARENA_MAX, 1), *bounds, *more):
             set_option(parameter, value)
 
@@ -114,7 +114,7 @@ def use_twice(
         nonlocal is_over
         while not is_over:
             item = queue.get()
-            is_over = item is END or isinstance(item, BaseException)
+            is_over = item is END_OF_QUEUE or isinstance(item, BaseException)
             if isinstance(item, BaseException):
                 raise item
             if not is_over:
@@ -134,7 +134,7 @@ def use_twice(
                 break
             queue.put(item)
             yield item
-        queue.put(END)
+        queue.put(END_OF_QUEUE)
         thread.join()
         if errors:
             raise errors[0]
@@ -173,7 +173,7 @@ def parallel_map(
     is_last_large = False
     with thread_pool(jobs) as pool:
         while True:
-            while len(pending) < AHEAD * jobs and not (pending and is_last_large):
+            while len(pending) < CALLS_AHEAD * jobs and not (pending and is_last_large):
                 taken, remaining = take(remaining, 1)
                 if not taken:
                     break

@@ -32,7 +32,7 @@ from nbtext.records import frozen
 from nbtext.registry import has_application
 
 KEY = "setting"  # of the metadata of a field
-Record = TypeVar("Record")
+SettingsRecord = TypeVar("SettingsRecord")
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,7 @@ def setting(default: Any, help: str = "", **facts: Any) -> Any:
     return dataclasses.field(default=default, metadata={KEY: Setting(help=help, **facts)})
 
 
-class Part(NamedTuple):
+class SettingsPart(NamedTuple):
     """A record within the record of a command; its settings are options of the command.
 
     record   its class
@@ -140,7 +140,9 @@ def part(
     **changed: Mapping[str, Any],
 ) -> Any:
     """Return a field of the record of a command that is a record itself; see Part."""
-    return dataclasses.field(metadata={KEY: Part(record, frozenset(without), changed, is_open)})
+    return dataclasses.field(
+        metadata={KEY: SettingsPart(record, frozenset(without), changed, is_open)}
+    )
 
 
 def list_settings(
@@ -194,7 +196,7 @@ def list_options(
             yield field, found
 
 
-def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
+def make_record(record: type[SettingsRecord], given: Mapping[str, Any]) -> SettingsRecord:
     """Return the settings record of the given values, with its parts; all other settings have their
     defaults.
 
@@ -206,7 +208,7 @@ def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
             values = {**each.expand(given[each.field.name]), **values}
     names = {field.name for field, _ in list_settings(record)}
     made = {name: value for name, value in values.items() if name in names}
-    for name, each in list_parts(record):
+    for name, each in list_settings_parts(record):
         of_part = {key: given[key] for key in given.keys() - each.without}
         known = of_part.keys() & {field.name for field, _ in list_settings(each.record)}
         made[name] = (
@@ -217,10 +219,10 @@ def make_record(record: type[Record], given: Mapping[str, Any]) -> Record:
     return record(**made)
 
 
-def list_parts(record: type[Any]) -> Iterator[tuple[str, Part]]:
+def list_settings_parts(record: type[Any]) -> Iterator[tuple[str, SettingsPart]]:
     """Yield the parts of the record of a command, by the names of their fields."""
     for field in dataclasses.fields(record):
-        if isinstance(found := field.metadata.get(KEY), Part):
+        if isinstance(found := field.metadata.get(KEY), SettingsPart):
             yield field.name, found
 
 
@@ -254,7 +256,7 @@ def list_all_settings(
     """Yield the settings of a record and of its parts, each after the record that has it."""
     for field, found in list_settings(record):
         yield record, field, found
-    for _, each in list_parts(record):
+    for _, each in list_settings_parts(record):
         for field, found in list_settings(each.record, without=each.without, changed=each.changed):
             yield each.record, field, found
 
@@ -328,11 +330,11 @@ def check_settings(record: Any) -> None:
             continue
         given[field.name] = value
         if value is not None:
-            require(not (wanted := found.find_error(value)), value, wanted, field.name)
+            require_setting(not (wanted := found.find_error(value)), value, wanted, field.name)
     check_rules(getattr(record, "RULES", ()), given)
 
 
-def require(is_right: bool, value: object, wanted: str, name: str) -> None:
+def require_setting(is_right: bool, value: object, wanted: str, name: str) -> None:
     """Raise SettingsError unless a value of a setting is right; `wanted` is what to give
     instead.
     """
@@ -346,7 +348,7 @@ def _evaluate(text: str, module: str) -> Any:
     return eval(text, vars(sys.modules[module]))
 
 
-def kind_of(record: type[Any], field: dataclasses.Field[Any]) -> Any:
+def type_of_values(record: type[Any], field: dataclasses.Field[Any]) -> Any:
     """Return the type of the values of a setting, without None; of several values, that of one.
 
     Only the annotation of this field is evaluated, which a record may have as a text or as a type:
@@ -365,7 +367,7 @@ def parse_value(record: type[Any], field: dataclasses.Field[Any], found: Setting
     """Return the value of typed text; ValueError if it is not one."""
     if found.parse is not None:
         return found.parse(text)
-    kind = kind_of(record, field)
+    kind = type_of_values(record, field)
     if found.choices:
         if text not in found.choices:
             raise ValueError(f"{text!r} is not one of {', '.join(found.choices)}")
@@ -414,7 +416,7 @@ def parse_label_share(text: str) -> tuple[str, float]:
     return label, share
 
 
-SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
 MAX_BYTES = 2.0**63  # more than any bound of a size
 
 
@@ -423,7 +425,7 @@ def parse_bytes(text: str) -> int:
     found = re.fullmatch(r"([0-9.]+) ?(|[kmg]|[kmg]i)b?", text.strip(), re.IGNORECASE)
     if found is None or found[1].count(".") > 1 or found[1] == ".":
         raise ValueError(f"{text!r} is not a size; write 300KB, 2MB or a number of bytes")
-    size = float(found[1]) * SIZES[found[2].upper()]
+    size = float(found[1]) * UNITS[found[2].upper()]
     return int(min(size, MAX_BYTES))
 
 

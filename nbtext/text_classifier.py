@@ -140,15 +140,15 @@ class TextClassifier:
         """Return the classifier of a model file, without executing code; ArtifactError if it is not
         a valid model.
         """
-        from nbtext.artifact.model import load_model
+        from nbtext.artifact.model import load_model_file
 
-        return cls.from_model(load_model(path))
+        return cls.from_model(load_model_file(path))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file, completely or not at all; equal classifiers give equal bytes."""
-        from nbtext.artifact.model import save_model
+        from nbtext.artifact.model import save_model_file
 
-        save_model(self.model_, path)
+        save_model_file(self.model_, path)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name."""
@@ -208,7 +208,7 @@ class TextClassifier:
 
         if isinstance(documents, Matrix):
             counts = count(features)
-            sklearn_compat.check_columns(features, settings, counts)
+            sklearn_compat.check_matrix_settings(features, settings, counts)
         else:
             features, counts = count_for_model(count, features, settings)
         self._become(train_on_counts(counts, features, settings), given)
@@ -298,7 +298,7 @@ class TextClassifier:
         given = sklearn_compat.read_labels(y)
         size = growth.growth_sample_size(self._model)
         counts = self._count_more(X, given, size)
-        model = growth.update(self._model, counts)
+        model = growth.update_with_counts(self._model, counts)
         if model.fitted.label_columns is not None and given.n_columns is not None:
             n_columns = max(given.n_columns, model.fitted.label_columns)
             model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
@@ -311,11 +311,11 @@ class TextClassifier:
         """
         given = sklearn_compat.read_labels(y)
         counts = self._count_more(X, given, None)
-        return self._become(growth.forget(self.model_, counts))
+        return self._become(growth.forget_counts(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
         """Add the training documents of other classifiers with the same parameters."""
-        return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
+        return self._become(growth.merge_models([self.model_, *(other.model_ for other in others)]))
 
     def predict(self, X: Iterable[str], *, jobs: int = 1) -> Any:
         """Return the label of each text, shape (n_documents,), None where `min_precision` withholds
@@ -428,7 +428,7 @@ class TextClassifier:
         """Return the counts of texts or rows, and which of them are retained."""
         n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
         sklearn_compat.check_paired(n, len(given.labels))
-        return sklearn_compat.count_documents(documents, given, settings, sample_size=size)
+        return sklearn_compat.count_given_documents(documents, given, settings, sample_size=size)
 
     def _count_more(self, X: Any, given: GivenLabels, size: int | None) -> CorpusCounts:
         """Return the counts of texts or rows that are added to the model, or removed from it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
-DEMO = Path("corpora", "letters")
+DEMO_CORPUS = Path("corpora", "letters")
 
 
 class Package(build_py):
@@ -17,11 +17,11 @@ class Package(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            shutil.copytree(DEMO, Path(self.build_lib, "nbtext", "demo"), dirs_exist_ok=True)
+            shutil.copytree(DEMO_CORPUS, Path(self.build_lib, "nbtext", "demo"), dirs_exist_ok=True)
 
     def get_source_files(self) -> list[str]:
         """Return the files of the source archive."""
-        return [*super().get_source_files(), *map(str, sorted(DEMO.rglob("*.txt")))]  # type: ignore[no-untyped-call]
+        return [*super().get_source_files(), *map(str, sorted(DEMO_CORPUS.rglob("*.txt")))]  # type: ignore[no-untyped-call]
 
 
 class Wheel(bdist_wheel):

@@ -197,9 +197,9 @@ class Model(Settings):
 import json, sys
 
 def train(settings, given):
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     json.dump({name[2:]: value for name, value in vars(settings).items()}, sys.stdout)
-    return load_model("m.joblib")
+    return load_model_file("m.joblib")
 """,
 }
 

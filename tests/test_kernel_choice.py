@@ -114,10 +114,10 @@ def test_a_kernel_that_is_there_can_be_switched_off(tmp_path: Path) -> None:
     )
     program = (
         "import os, contextlib, pkgutil, importlib, nbtext, sys\n"
-        "from nbtext.cli.main import run\n"
+        "from nbtext.cli.main import run_command\n"
         "for line in ('train LETTERS -q -o m', 'train t.jsonl -q --model logistic -o l', 'predict LETTERS -m m -o p',"
         " 'predict t.jsonl -m l -o q.jsonl', 'evaluate LETTERS -m m -o e'):\n"
-        "    assert run(line.replace('LETTERS', sys.argv[1]).split()) == 0\n"
+        "    assert run_command(line.replace('LETTERS', sys.argv[1]).split()) == 0\n"
         "for each in pkgutil.walk_packages(nbtext.__path__, 'nbtext.'):\n"
         "    last = each.name.rpartition('.')[2]\n"
         "    if not last.startswith('_') and last not in ('atheris', 'wheel'): importlib.import_module(each.name)\n"

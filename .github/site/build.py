@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from nbtext.cli.command import SOURCE_HELP, Command
-from nbtext.cli.main import COMMANDS, COMPLETION, cli
+from nbtext.cli.main import COMPLETION, CORE_COMMANDS, cli
 from nbtext.registry import group_commands
 
 HERE = Path(__file__).parent
@@ -123,7 +123,7 @@ def take_section(text: str, title: str) -> tuple[str, str]:
 def describe_commands() -> Iterator[str]:
     """Yield the page that lists all commands."""
     yield "# Commands\n"
-    for group, commands in group_commands(COMMANDS).items():
+    for group, commands in group_commands(CORE_COMMANDS).items():
         yield from (f"## {group}\n", "| command | |", "|---|---|")
         yield from (f"| [`nbtext {name}`]({name}.md) | {line} |" for name, line in commands.items())
         yield ""

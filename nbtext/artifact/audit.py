@@ -18,7 +18,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Bytes, Integers
 from nbtext.artifact.storage import foreign_error
-from nbtext.bayes.calibration import LARGEST
+from nbtext.bayes.calibration import MAX_CALIBRATION_PARAMETER
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
@@ -30,8 +30,7 @@ from nbtext.bayes.diagnostics import (
 )
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
-from nbtext.bayes.settings import SELECTABLE_MODELS, VECTORS
-from nbtext.bayes.settings import SMALLEST as SMALLEST_SMOOTHING
+from nbtext.bayes.settings import SELECTABLE_MODELS, SMALLEST_FACTOR, VECTORS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_offsets, are_utf8, find_row_error
@@ -46,16 +45,17 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
 
-MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
+# largest absolute value: products with counts, and sums of them, stay finite
+MAX_STORED_NUMBER = 1e100
 MAX_INTEGER = (1 << 64) - 1  # of a single one
 MAX_COUNT = 2**62  # of an array
-EXACT = 2**53  # the largest whole number up to which float64 has all
+MAX_EXACT_INTEGER = 2**53  # the largest whole number up to which float64 has all
 # of smoothing and weights of several labels, so that products are finite
-SMALLEST = 1e-20
-HIGHEST = 1e20
+MIN_LABEL_WEIGHT = 1e-20
+MAX_LABEL_WEIGHT = 1e20
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
-ROUNDING = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
-LABELS = -1  # in a shape: the number of labels
+SUM_TOLERANCE = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
+N_LABELS = -1  # in a shape: the number of labels
 
 
 class Limits(NamedTuple):
@@ -71,53 +71,62 @@ class Limits(NamedTuple):
     integers: Any = np.int64
 
 
-DEFAULT = Limits()
-SHARE = Limits(0, 1)
+NO_LIMITS = Limits()
+FROM_0_TO_1 = Limits(0, 1)
 AT_LEAST_0 = Limits(0)
-FOR_EACH_LABEL = Limits(shape=(LABELS,))
+FOR_EACH_LABEL = Limits(shape=(N_LABELS,))
 _limits = {  # of the fields of each record
     "TemperatureScaling": {
         "a": Limits(1e-100, 1e100),  # it has the unit of the scores
-        "b": Limits(-LARGEST, LARGEST),
-        "noise": Limits(0, 1 / (1 + exp(-LARGEST))),
+        "b": Limits(-MAX_CALIBRATION_PARAMETER, MAX_CALIBRATION_PARAMETER),
+        "noise": Limits(0, 1 / (1 + exp(-MAX_CALIBRATION_PARAMETER))),
     },
     "Calibration": {
         "prior_adjustment": FOR_EACH_LABEL,
         "decision_offsets": FOR_EACH_LABEL,
-        "min_probabilities": Limits(0, 1, (LABELS,)),
+        "min_probabilities": Limits(0, 1, (N_LABELS,)),
     },
     "MeanPosteriors": {
-        "means": Limits(0, 1, (LABELS, LABELS)),
+        "means": Limits(0, 1, (N_LABELS, N_LABELS)),
         "documents": FOR_EACH_LABEL,
-        "spreads": Limits(0, 1, (LABELS,)),
-        "prior": Limits(MIN_PRIOR, 1, (LABELS,)),
+        "spreads": Limits(0, 1, (N_LABELS,)),
+        "prior": Limits(MIN_PRIOR, 1, (N_LABELS,)),
     },
-    "LeaveOneOutEstimate": {"accuracy": SHARE, "log_loss": AT_LEAST_0},
+    "LeaveOneOutEstimate": {"accuracy": FROM_0_TO_1, "log_loss": AT_LEAST_0},
     "MultilabelEstimate": {"label_f1": FOR_EACH_LABEL},
-    "Unlabeled": {"log_prior": Limits(-MAX_NUMBER, 0)},
+    "Unlabeled": {"log_prior": Limits(-MAX_STORED_NUMBER, 0)},
     "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
-    "Part": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0, "weight": Limits(0, HIGHEST)},
-    "OneLabel": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,))},
-    "SeveralLabels": {"log_prior": Limits(-MAX_NUMBER, 0, (LABELS,)), "priors": FOR_EACH_LABEL},
-    "Smoothing": {"mu": Limits(SMALLEST, HIGHEST), "alpha": Limits(SMALLEST, HIGHEST)},
+    "Part": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0, "weight": Limits(0, MAX_LABEL_WEIGHT)},
+    "OneLabel": {"log_prior": Limits(-MAX_STORED_NUMBER, 0, (N_LABELS,))},
+    "SeveralLabels": {
+        "log_prior": Limits(-MAX_STORED_NUMBER, 0, (N_LABELS,)),
+        "priors": FOR_EACH_LABEL,
+    },
+    "Smoothing": {
+        "mu": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
+        "alpha": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
+    },
     "Combination": {
-        "weights": Limits(SMALLEST, HIGHEST),
-        "exponent": Limits(SMALLEST, 10),
+        "weights": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
+        "exponent": Limits(MIN_LABEL_WEIGHT, 10),
         "biases": FOR_EACH_LABEL,
     },
-    "ScoreScaling": {"scale": Limits(SMALLEST, HIGHEST), "biases": FOR_EACH_LABEL},
-    "MultilabelFit": {"thresholds": Limits(0, 1, (LABELS,))},
+    "ScoreScaling": {"scale": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT), "biases": FOR_EACH_LABEL},
+    "MultilabelFit": {"thresholds": Limits(0, 1, (N_LABELS,))},
     "LabelPosteriors": {
-        "documents": Limits(0, EXACT, (LABELS, 2)),
-        "means": Limits(0, 1, (LABELS, 2)),
-        "spreads": Limits(0, 1, (LABELS, 2)),
+        "documents": Limits(0, MAX_EXACT_INTEGER, (N_LABELS, 2)),
+        "means": Limits(0, 1, (N_LABELS, 2)),
+        "spreads": Limits(0, 1, (N_LABELS, 2)),
     },
-    "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_NUMBER / MAX_CODE)},
+    "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_STORED_NUMBER / MAX_CODE)},
     "FittedModel": {
         "label_columns": Limits(0, MAX_LABEL_COLUMNS),
         "trained": Limits(0, MAX_INTEGER),
     },
-    "DocumentNumbers": {"total": Limits(0, EXACT), "of_labels": Limits(0, EXACT)},
+    "DocumentNumbers": {
+        "total": Limits(0, MAX_EXACT_INTEGER),
+        "of_labels": Limits(0, MAX_EXACT_INTEGER),
+    },
     "ClassStatistics": dict.fromkeys(
         ("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)
     ),
@@ -138,7 +147,7 @@ LIMITS = {
 def find_limits(record: type, name: str) -> Limits:
     """Return the bounds of a field of a record, or of that of a record which it extends."""
     own = (LIMITS.get(f"{each.__name__}.{name}") for each in record.__mro__)
-    return next(filter(None, own), DEFAULT)
+    return next(filter(None, own), NO_LIMITS)
 
 
 def invalid_value(key: str, what: str) -> ArtifactError:
@@ -155,8 +164,10 @@ def require(key: str, is_right: bool | np.bool_, what: str) -> None:
 def check_number(key: str, value: float, limits: Limits) -> None:
     """Raise ArtifactError unless a number is within its limits; NaN never is."""
     is_whole = isinstance(value, int)
-    low = limits.low if limits.low is not None else 0 if is_whole else -MAX_NUMBER
-    high = limits.high if limits.high is not None else MAX_INTEGER if is_whole else MAX_NUMBER
+    low = limits.low if limits.low is not None else 0 if is_whole else -MAX_STORED_NUMBER
+    high = (
+        limits.high if limits.high is not None else MAX_INTEGER if is_whole else MAX_STORED_NUMBER
+    )
     if not low <= value <= high:
         form = ",d" if is_whole else "g"
         bounds = (
@@ -173,7 +184,7 @@ def check_array(
     """Raise ArtifactError unless an array has its shape, and its numbers are within their limits,
     and fit a dtype.
     """
-    shape = tuple(n_labels if length == LABELS else length for length in limits.shape)
+    shape = tuple(n_labels if length == N_LABELS else length for length in limits.shape)
     if len(shape) != array.ndim or any(
         each not in (None, n) for each, n in zip(shape, array.shape, strict=True)
     ):
@@ -182,8 +193,8 @@ def check_array(
             f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}",
         )
     is_float = dtype.kind == "f"
-    low = limits.low if limits.low is not None else -MAX_NUMBER if is_float else 0
-    high = limits.high if limits.high is not None else MAX_NUMBER if is_float else MAX_COUNT
+    low = limits.low if limits.low is not None else -MAX_STORED_NUMBER if is_float else 0
+    high = limits.high if limits.high is not None else MAX_STORED_NUMBER if is_float else MAX_COUNT
     check_within(key, array, low, high if is_float else min(int(high), np.iinfo(dtype).max))
 
 
@@ -290,8 +301,8 @@ def _check_part(found: Part, key: str, n_labels: int) -> None:
 
 
 def _check_hyperparameters(found: Hyperparameters, key: str, n_labels: int) -> None:
-    is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_SMOOTHING
-    require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_SMOOTHING:g} at least")
+    is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_FACTOR
+    require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_FACTOR:g} at least")
 
 
 def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
@@ -336,7 +347,7 @@ def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
     # all are 0 in models of scikit-learn's, which does not count them
     if (documents <= 0).any() and documents.any():
         raise invalid_value(f"{key}.documents", "should be more than 0")
-    if (documents > found.class_documents[found.classes] * ROUNDING).any():
+    if (documents > found.class_documents[found.classes] * SUM_TOLERANCE).any():
         raise invalid_value(f"{key}.documents", "should be at most the documents of the class")
     if occurrences.dtype.kind == "i" and (occurrences < documents).any():
         raise invalid_value(f"{key}.occurrences", "should be at least the documents")
@@ -354,7 +365,7 @@ def _check_totals(found: Totals, key: str, n_labels: int) -> None:
     occurrences = found.occurrences
     _check_counts(f"{key}.documents", documents, len(documents))
     _check_counts(f"{key}.occurrences", occurrences, len(documents))
-    if (documents > found.n_documents * ROUNDING).any():
+    if (documents > found.n_documents * SUM_TOLERANCE).any():
         raise invalid_value(f"{key}.documents", "should be at most the number of documents")
     if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (
         occurrences[documents == 0] > 0

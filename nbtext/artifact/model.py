@@ -27,7 +27,7 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.artifact import audit
-from nbtext.artifact.audit import MAX_NUMBER, invalid_value, require
+from nbtext.artifact.audit import MAX_STORED_NUMBER, invalid_value, require
 from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import (
     Record,
@@ -64,13 +64,13 @@ from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
 
 OPENED = "the model file"  # in errors, where joblib has read it
-HEADER = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
+HEADER_KEYS = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 # fields of FittedModel
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
 DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored")
 
 
-def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
+def save_model_file(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """Write a model file, completely or not at all; equal models give equal bytes. A model in 8
     bits is compressed.
 
@@ -175,7 +175,7 @@ def write_counts(counts: CorpusCounts) -> Record:
     return found
 
 
-def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> TrainedModel:
+def load_model_file(path: str | os.PathLike[str], *, is_file: bool = False) -> TrainedModel:
     """Return the model of a file, "-" for standard input; no code of the file is executed.
 
     Parameters
@@ -199,7 +199,7 @@ def load_model(path: str | os.PathLike[str], *, is_file: bool = False) -> Traine
 
 def restore_model(header: Any, data: Any) -> TrainedModel:
     """Return the trained model of the two entries of a model file, which joblib has read; see
-    `load_model`.
+    `load_model_file`.
     """
     with name_errors(OPENED):
         record = open_entries(header, data)
@@ -248,7 +248,7 @@ def _read_fitted_model(record: Record) -> FittedModel:
     task = _read_task(reader, record["task"])
     require("views", bool(record["views"]), "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
-    rest = {name: value for name, value in record.items() if name not in HEADER}
+    rest = {name: value for name, value in record.items() if name not in HEADER_KEYS}
     # its weights are in 8 bits
     if isinstance(rest.get("scorer"), dict) and "scales" in rest["scorer"]:
         codes = rest["scorer"].get("deltas")
@@ -363,7 +363,7 @@ def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
             raise invalid_value(f"scorer.{name}", f"should be {n:,} numbers")
     if scorer.base is not None and scorer.base_scale is not None:
         products = np.abs(scorer.base).max(initial=0) * scorer.base_scale
-        audit.check_within("scorer.base_scale", products, -MAX_NUMBER, MAX_NUMBER)
+        audit.check_within("scorer.base_scale", products, -MAX_STORED_NUMBER, MAX_STORED_NUMBER)
 
 
 def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> None:

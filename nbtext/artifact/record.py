@@ -20,7 +20,7 @@ import numpy as np
 
 from nbtext.arrays import Array
 from nbtext.artifact import audit
-from nbtext.artifact.audit import DEFAULT, Limits, invalid_value, require
+from nbtext.artifact.audit import NO_LIMITS, Limits, invalid_value, require
 from nbtext.artifact.storage import Record, StoredArray, newer_error
 from nbtext.documents.names import are_ascending, pack_names, unpack_names
 from nbtext.errors import ArtifactError, SettingsError
@@ -36,8 +36,9 @@ REMOVED: dict[str, dict[str, Any]] = {
     "MultilabelEstimate": {"unanswered": None},
     "Weighting": {"parameters": {"keys": [], "values": []}},
 }
-LONG = 1_000  # values of a tuple that are stored in the header; more are stored as an array
-TYPES = {
+# values of a tuple that are stored in the header; more are stored as an array
+MAX_TUPLE_VALUES = 1_000
+TYPE_WORDS = {
     dict: "a section",
     list: "a list",
     tuple: "a list",
@@ -51,7 +52,7 @@ TYPES = {
 }
 
 
-class Field(NamedTuple):
+class StoredField(NamedTuple):
     """A field of a record: its type, and its default, or a function that makes it; MISSING if it
     has none.
     """
@@ -62,18 +63,19 @@ class Field(NamedTuple):
 
 
 @cache
-def fields_of(kind: Hashable) -> dict[str, Field]:
+def fields_of(kind: Hashable) -> dict[str, StoredField]:
     """Return the stored fields of a class of records by name; none of another class."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         found = [each for each in fields(kind) if each.init]
         return {
-            each.name: Field(hints[each.name], each.default, each.default_factory) for each in found
+            each.name: StoredField(hints[each.name], each.default, each.default_factory)
+            for each in found
         }
     if hasattr(kind, "_field_defaults"):  # a NamedTuple
         defaults = kind._field_defaults
         return {
-            name: Field(hint, defaults.get(name, MISSING))
+            name: StoredField(hint, defaults.get(name, MISSING))
             for name, hint in get_type_hints(kind).items()
         }
     return {}
@@ -101,7 +103,7 @@ def narrow(numbers: Array) -> Array:
     """Return numbers in the smallest dtype that holds them: many floats as float32, if they were
     rounded to it.
     """
-    if numbers.dtype != np.float64 or numbers.size <= LONG:
+    if numbers.dtype != np.float64 or numbers.size <= MAX_TUPLE_VALUES:
         return narrow_integers(numbers)
     with np.errstate(over="ignore", under="ignore"):
         single = numbers.astype(np.float32)
@@ -133,7 +135,7 @@ def _write_tuple(values: tuple[Any, ...]) -> Any:
     """Return a tuple as a list, or, if it is long, as an array of numbers, or as arrays of packed
     texts.
     """
-    kinds = {type(each) for each in values} if len(values) > LONG else set()
+    kinds = {type(each) for each in values} if len(values) > MAX_TUPLE_VALUES else set()
     if kinds == {str}:
         blob, offsets = pack_names(values)
         return {"blob": blob, "offsets": narrow_integers(offsets)}
@@ -196,7 +198,7 @@ class Reader:
                 raise invalid_value(prefix + name, "is missing")
         return found
 
-    def read(self, hint: Any, value: Any, key: str, limits: Limits = DEFAULT) -> Any:
+    def read(self, hint: Any, value: Any, key: str, limits: Limits = NO_LIMITS) -> Any:
         """Return the value of a type."""
         hint = resolve_alias(hint)
         origin = get_origin(hint)
@@ -316,5 +318,5 @@ def _choose(parts: list[Any], value: Any) -> Any:
 
 
 def _wrong_type(key: str, expected: type, value: Any) -> Exception:
-    found = TYPES.get(type(value), "a record")
-    return invalid_value(key, f"should be {TYPES.get(expected, 'a record')}, and is {found}")
+    found = TYPE_WORDS.get(type(value), "a record")
+    return invalid_value(key, f"should be {TYPE_WORDS.get(expected, 'a record')}, and is {found}")

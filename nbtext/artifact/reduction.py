@@ -45,15 +45,16 @@ from nbtext.model.task import OneLabel
 from nbtext.model.training import needs_all_documents
 from nbtext.records import frozen
 
-CALIBRATION_SIZE = 2048  # training documents that are held out, at least, if there are so many
+REDUCTION_SAMPLE_SIZE = 2048  # training documents that are held out, at least, if there are so many
 MAX_TRIALS = 12  # numbers of features whose file is measured
-FIRST_BYTES = 8  # of a feature, for the first trial
+FIRST_FEATURE_BYTES = 8  # of a feature, for the first trial
 UNTRAINED = 1e-4  # the document frequency of a word that no training document has
 # The search also ends where the number of features is known to one in so many, as where the size
 # of the file jumps.
 SMALL_STEP = 50
-ENOUGH = 0.98  # share of the allowed bytes with which the search for the number of features ends
-EXACT = 10**9  # times as many features as there are: weights are rounded no more than 8 bits need
+MIN_FILL = 0.98  # share of the allowed bytes with which the search for the number of features ends
+# times as many features as there are: weights are rounded no more than 8 bits need
+UNROUNDED_RATIO = 10**9
 POSTERIOR_UNITS = 1 << 12  # in which mean posteriors are rounded: they are less exact than that
 
 
@@ -120,7 +121,7 @@ def limit_size(
         )
     n_full = full.scorer.n_features
     settings = full.model_settings
-    n_words = max_bytes // (FIRST_BYTES + len(full.labels))
+    n_words = max_bytes // (FIRST_FEATURE_BYTES + len(full.labels))
     n_further = settings.vector_words + len(settings.more_words)
     if settings.vectors is not None and n_words < n_further and model.load_counts:
         # the first words of a table, and of texts, are the most frequent ones; weights do not tell
@@ -273,7 +274,7 @@ def _find_number(
             make_trained_model(_shrink(original, order, n_features, numbers), None)
         )
 
-    exact = EXACT * max(1, len(order))
+    exact = UNROUNDED_RATIO * max(1, len(order))
     # of which one fits, and one perhaps not, and the sizes of their files
     low = 1
     high = exact
@@ -282,8 +283,8 @@ def _find_number(
     if smallest > max_bytes:
         what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
         raise SettingsError(what, where="max_model_bytes", hint=f"give {smallest} or more")
-    wanted = (ENOUGH + 1) / 2 * max_bytes
-    trial = max_bytes // FIRST_BYTES
+    wanted = (MIN_FILL + 1) / 2 * max_bytes
+    trial = max_bytes // FIRST_FEATURE_BYTES
     for _ in range(MAX_TRIALS):
         size = measure(trial)
         if size > max_bytes:
@@ -292,7 +293,7 @@ def _find_number(
         else:
             low = trial
             low_size = size
-        if low + max(1, low // SMALL_STEP) >= high or ENOUGH * max_bytes <= size <= max_bytes:
+        if low + max(1, low // SMALL_STEP) >= high or MIN_FILL * max_bytes <= size <= max_bytes:
             break
         if high_size and low > 1:  # the size is about a power of the number
             slope = math.log(high / low) / math.log(max(high_size, low_size + 1) / low_size)
@@ -354,7 +355,7 @@ def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCou
     if counts is None or not len(counts.sample) or not fitted.model_settings.is_linear:
         return None
     return align_documents(
-        counts.sample.first(CALIBRATION_SIZE), counts.vocabulary, fitted.vocabulary
+        counts.sample.first(REDUCTION_SAMPLE_SIZE), counts.vocabulary, fitted.vocabulary
     )
 
 
@@ -386,7 +387,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
         class_documents=counts.statistics.class_documents,
     )
     sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)
-    n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), CALIBRATION_SIZE)))
+    n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), REDUCTION_SAMPLE_SIZE)))
     C = fitted.hyperparameters.C
     plain = replace(  # the weights of a stack are fitted to the folds that calibrate it
         settings,

@@ -55,8 +55,8 @@ from nbtext.errors import ArtifactError, reason_of
 from nbtext.records import frozen
 
 # increase the version if a program of this version would misread what is written
-FORMAT = "nbtext model"
-VERSION = 3
+MODEL_FILE_FORMAT = "nbtext model"
+MODEL_VERSION = 3
 UPDATE_HINT = "update nbtext: pip install --upgrade nbtext"
 TRAIN_HINT = "give the file that nbtext train wrote"
 
@@ -80,12 +80,12 @@ CHECKSUM = b'{"checksum":"%08x",'  # the header begins with it; it is that of th
 LENGTH_BYTES = 4
 ALIGNMENT_BYTES = 16
 MAX_ERROR_CHARACTERS = 250
-HEAD_BYTES = 128  # first bytes of a file, by which its kind is recognized
-MAX_HEADER_BYTES = 1 << 26
-MAX_VALUES = 300_000  # of the header: each takes up to a hundred bytes of memory
+MODEL_HEAD_BYTES = 128  # first bytes of a file, by which its kind is recognized
+MAX_MODEL_HEADER_BYTES = 1 << 26
+MAX_HEADER_VALUES = 300_000  # of the header: each takes up to a hundred bytes of memory
 MAX_PIPE_BYTES = 4 << 30  # the length of a pipe is not known
-PIECE_BYTES = 1 << 20  # of a pipe that are read at once
-MAX_DIMENSIONS = 8
+PIPE_PIECE_BYTES = 1 << 20  # of a pipe that are read at once
+MAX_ARRAY_DIMENSIONS = 8
 MAX_ITEMS = 1 << 48
 ITEM_TYPES = str.split("|i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f4 <f8")
 PLACE = ("dtype", "shape", "offset", "checksum")  # the keys in the place of an array
@@ -94,7 +94,7 @@ PACKED = ("zlib", "differences")  # more keys, of a compressed one
 # MAX_UNPACKED bytes.
 MAX_RATIO = 64
 MAX_UNPACKED = 1 << 22
-LEVEL = 9  # of compression: 1 % smaller than 6 on weights of 8 bits, in twice the time
+COMPRESSION_LEVEL = 9  # of compression: 1 % smaller than 6 on weights of 8 bits, in twice the time
 Record = dict[str, Any]
 
 
@@ -219,7 +219,7 @@ class Content:
         """Return these bytes, or those of them that there are."""
         if self.n_bytes is None:
             while len(self._held) < stop and (
-                piece := self._file.read(min(PIECE_BYTES, stop - len(self._held)))
+                piece := self._file.read(min(PIPE_PIECE_BYTES, stop - len(self._held)))
             ):
                 self._held += piece
             return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
@@ -328,7 +328,9 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
         return dict(zip(PLACE, (dtype, array.shape, offset, checksum), strict=True)) | packing
 
     text = json.dumps(
-        {"format": FORMAT, "version": VERSION, **record}, default=place, separators=(",", ":")
+        {"format": MODEL_FILE_FORMAT, "version": MODEL_VERSION, **record},
+        default=place,
+        separators=(",", ":"),
     )
     rest = text[1:].encode("ascii")
     middle = _middle(n_data)
@@ -353,7 +355,7 @@ def _pack(array: Array) -> tuple[Array, dict[str, Any]]:
         plain = np.diff(array, prepend=array.dtype.type(0))
         plain = plain.astype(np.min_scalar_type(int(plain.max())))
         packing = {"dtype": plain.dtype.newbyteorder("<").str, "differences": True}
-    packed = np.frombuffer(compress(_flatten(plain).data, LEVEL), dtype=np.uint8)
+    packed = np.frombuffer(compress(_flatten(plain).data, COMPRESSION_LEVEL), dtype=np.uint8)
     is_small = packed.nbytes < array.nbytes and plain.nbytes <= max(
         MAX_UNPACKED, MAX_RATIO * packed.nbytes
     )
@@ -387,13 +389,13 @@ def load(path: str, *, is_file: bool = False) -> Record:
     """
     with name_errors(path):
         content = Content(path, is_file=is_file)
-        head = content.peek(0, HEAD_BYTES).tobytes()
+        head = content.peek(0, MODEL_HEAD_BYTES).tobytes()
         _check_start(head)
         start, end = (START, END) if head.startswith(START) else (OLD_START, OLD_END)
         n_before = len(start) + LENGTH_BYTES
         n_header = int.from_bytes(content.take(len(start), n_before).tobytes(), "little")
-        if n_header > MAX_HEADER_BYTES:
-            raise foreign_error(f"has a header of more than {MAX_HEADER_BYTES:,} bytes")
+        if n_header > MAX_MODEL_HEADER_BYTES:
+            raise foreign_error(f"has a header of more than {MAX_MODEL_HEADER_BYTES:,} bytes")
         header = content.take(n_before, n_before + n_header).tobytes()
         record, n_data = _parse(header, content)
         middle = _middle(n_data)
@@ -431,10 +433,8 @@ def _check_start(head: bytes) -> None:
         return
     if not head:
         raise ArtifactError("the file is empty", hint=TRAIN_HINT)
-    if head.startswith(b"\x80\x04") and FORMAT.encode("ascii") in head:
-        what = (
-            f"was written by an older nbtext; this one reads version {VERSION} of the model format"
-        )
+    if head.startswith(b"\x80\x04") and MODEL_FILE_FORMAT.encode("ascii") in head:
+        what = f"was written by an older nbtext; this one reads version {MODEL_VERSION} of the model format"
         raise ArtifactError(what, hint="train the model again: nbtext train SOURCE -o MODEL")
     if head[0] == 0x80 and head[1:2] <= b"\x05":
         raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
@@ -450,9 +450,9 @@ def _check_size(header: bytes) -> None:
     """Raise ArtifactError if a header would take too much memory as values."""
     # also in texts, which may have some
     n_values = header.count(b",") + header.count(b"[") + header.count(b"{")
-    if len(header) > MAX_HEADER_BYTES or n_values > MAX_VALUES:
+    if len(header) > MAX_MODEL_HEADER_BYTES or n_values > MAX_HEADER_VALUES:
         raise foreign_error(
-            f"has a header of more than {MAX_VALUES:,} values or {MAX_HEADER_BYTES:,} bytes"
+            f"has a header of more than {MAX_HEADER_VALUES:,} values or {MAX_MODEL_HEADER_BYTES:,} bytes"
         )
 
 
@@ -484,14 +484,14 @@ def _parse(header: bytes, content: Content) -> tuple[Record, int]:
         record = json.loads(header.decode("ascii"), object_pairs_hook=build)
     except (ValueError, RecursionError):  # numbers of thousands of digits, too
         raise foreign_error("has a header that is not JSON as nbtext writes it") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != MODEL_FILE_FORMAT:
         raise foreign_error("holds data, but no nbtext model")
     version = record.get("version")
-    if type(version) is not int or version < VERSION:
+    if type(version) is not int or version < MODEL_VERSION:
         raise foreign_error("does not state the version of its format")
-    if version > VERSION:
+    if version > MODEL_VERSION:
         raise newer_error(
-            f"it has version {version} of the model format, and this one reads version {VERSION}"
+            f"it has version {version} of the model format, and this one reads version {MODEL_VERSION}"
         )
     return record, n_data
 
@@ -513,7 +513,7 @@ def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
     is_length = all(type(length) is int and length >= 0 for length in shape)
     if (
         not is_length
-        or len(shape) > MAX_DIMENSIONS
+        or len(shape) > MAX_ARRAY_DIMENSIONS
         or prod(length or 1 for length in shape) > MAX_ITEMS
     ):
         raise foreign_error("has an array of an impossible shape")

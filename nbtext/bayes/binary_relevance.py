@@ -65,7 +65,8 @@ from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.numerics import exp, log, log1p
 from nbtext.records import LazyProperty, frozen
 
-HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
+# document that is added to those of a label, and of the rest, so that no prior is 0
+HALF_DOCUMENT = 0.5
 NO_CONTRAST = 0.0  # the score B if there is only one label
 MAX_FACTOR = 20.0  # T_k adds at most this multiple of μ to μ_k
 DISCOUNT = 0.8  # subtracted from the occurrences of each feature of a label
@@ -154,7 +155,7 @@ def log_absent(T: Any, T_k: Any, mu: float) -> Any:
 
 def prior_log_odds(n_k: Any, n: Any) -> Any:
     """Return the log-odds π that a document has a label that n_k of n documents have."""
-    return log(n_k + HALF) - log(n - n_k + HALF)
+    return log(n_k + HALF_DOCUMENT) - log(n - n_k + HALF_DOCUMENT)
 
 
 def split_scores(scores: Floats, priors: Floats) -> RelevanceScores:
@@ -194,8 +195,8 @@ def contrast_labels(scores: Floats) -> Floats:
 left_out_products = choose_version(plain.left_out_products)
 
 # documents times labels that are scored at once; the plain version takes more memory for each
-MAX_CELLS = 1 << (16 if HAS_KERNEL else 12)
-LARGEST = 500.0  # exponent of 2 that a product may gain before it is divided
+CELLS_SCORED_AT_ONCE = 1 << (16 if HAS_KERNEL else 12)
+MAX_EXPONENT = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
 @frozen(eq=False)
@@ -281,7 +282,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     @property
     def blocks(self) -> Iterator[RelevanceLeaveOneOut]:
         """Parts whose scores fit into memory, one after the other."""
-        size = max(1, MAX_CELLS // self.statistics.n_classes)
+        size = max(1, CELLS_SCORED_AT_ONCE // self.statistics.n_classes)
         start = 0
         for block in self.split(size):
             yield replace(block, start=start)
@@ -349,7 +350,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         T_k = self._subtract(tokens, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
         # a factor is at most (1 + T / μ)²
-        limits = np.maximum(LARGEST * log(2) / (2 * log1p(T / mu) + 1e-9), 1).astype(np.int64)
+        limits = np.maximum(MAX_EXPONENT * log(2) / (2 * log1p(T / mu) + 1e-9), 1).astype(np.int64)
         products, exponents = left_out_products(
             (part.indptr, part.indices, part.counts),
             (

@@ -22,10 +22,11 @@ from nbtext.records import frozen
 # there are few documents, or if all of them have about the same length: documents of 60 words do
 # not determine the temperature of documents of 5 words.
 PRIOR_MEAN = np.array([0.0, 0.3, -6.0])
-PRIOR_DEVIATION = np.array([1.0, 0.5, 2.0])
+PARAMETER_DEVIATIONS = np.array([1.0, 0.5, 2.0])
 # scores of up to 1e109, which a model file may have, stay finite when they are divided
 MAX_TEMPERATURE = 1e100
-LARGEST = 30.0  # of |log a|, |b| and |logit noise|; with larger values, probabilities are 0 or 1
+# of |log a|, |b| and |logit noise|; with larger values, probabilities are 0 or 1
+MAX_CALIBRATION_PARAMETER = 30.0
 
 
 @frozen
@@ -177,12 +178,14 @@ def fit_temperature(
         _evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes)
     )
     if near is None:
-        without_noise, _ = minimize(evaluate, np.zeros(len(design)), bound=LARGEST)
+        without_noise, _ = minimize(
+            evaluate, np.zeros(len(design)), bound=MAX_CALIBRATION_PARAMETER
+        )
         start = np.append(without_noise, PRIOR_MEAN[2])
     else:
         temperature = [log(near.a), near.b][: len(design)]
         start = np.array([*temperature, log(near.noise) - log1p(-near.noise)])
-    at, _ = minimize(evaluate, start, bound=LARGEST)
+    at, _ = minimize(evaluate, start, bound=MAX_CALIBRATION_PARAMETER)
     return TemperatureScaling(
         float(exp(at[0])), 0.0 if lengths is None else float(at[1]), float(sigmoid(at[-1]))
     )
@@ -252,11 +255,11 @@ def _evaluate(
         hessian[m, :m] = hessian[:m, m] = (design * -(w * v * slope)).sum(axis=1)
         hessian[m, m] = (noise * (1 - noise) - v * w).sum()
     used = [*range(m), 2][: len(at)]
-    distance = (at - PRIOR_MEAN[used]) / PRIOR_DEVIATION[used]
+    distance = (at - PRIOR_MEAN[used]) / PARAMETER_DEVIATIONS[used]
     loss = float(losses.mean() + dot(distance, distance) / (2 * n))
-    precisions = 1 / PRIOR_DEVIATION[used] ** 2
+    precisions = 1 / PARAMETER_DEVIATIONS[used] ** 2
     return (
         loss,
-        (gradient + distance / PRIOR_DEVIATION[used]) / n,
+        (gradient + distance / PARAMETER_DEVIATIONS[used]) / n,
         (hessian + np.diag(precisions)) / n,
     )

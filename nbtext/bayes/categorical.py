@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
-from nbtext.bayes.scorer import Csr, LinearScorer, check_columns, derive, log_share
+from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.numerics import exp
 from nbtext.records import frozen
@@ -80,7 +80,7 @@ def count_values(
     raises      ModelError: there are too many features
     """
     derivation = Values(n_values)
-    check_columns(statistics.n_features, derivation)
+    check_derived_columns(statistics.n_features, derivation)
     repeated = statistics.restrict(np.repeat(np.arange(statistics.n_features), derivation.width))
     entries = repeated.locate(derive(documents, derivation))
     counts = np.bincount(entries, minlength=len(repeated.classes)).astype(np.int64)
@@ -137,7 +137,7 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
     )
 
 
-def leave_out(
+def leave_out_categorical(
     statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
 ) -> Floats:
     """Return leave-one-out scores. Only the scores of each document's own classes change.
@@ -172,7 +172,9 @@ def leave_out(
     return left_out.replace_own(scores, empty_document + pairs.sum_entries(value - absent))
 
 
-def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+def weigh_unseen_categorical(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float
+) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _count_present(statistics)
     documents = left_out.subtract(
@@ -199,8 +201,8 @@ def draw_binary(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 BERNOULLI = EventModel(
     compile=compile_categorical,
-    leave_one_out=leave_out,
-    out_of_vocabulary=weigh_unseen,
+    leave_one_out=leave_out_categorical,
+    out_of_vocabulary=weigh_unseen_categorical,
     generate=draw_binary,
     is_binary=True,
     counts_documents=True,

@@ -36,7 +36,7 @@ LEARNED_HINT = "give only documents that the model was trained on, with the same
 # of class weights: their ratios and sums are finite
 SMALLEST_PRIOR = 1e-100
 LARGEST_PRIOR = 1e100
-MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
+ENTRIES_EXPANDED_AT_ONCE = 1 << 22  # entries that are expanded at once
 
 
 @frozen
@@ -445,7 +445,7 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
             counts.occurrences[:0],
         )
     ]
-    for start, stop in cut(widths, counts.n_features, MAX_AT_ONCE):
+    for start, stop in cut(widths, counts.n_features, ENTRIES_EXPANDED_AT_ONCE):
         parts.append(_sum_features(counts, sets, n_labels, start, stop))
     lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return ClassStatistics(

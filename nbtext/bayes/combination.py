@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
-from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, fit_scaled_temperature
+from nbtext.bayes.calibration import PARAMETER_DEVIATIONS, PRIOR_MEAN, fit_scaled_temperature
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
@@ -38,12 +38,13 @@ from nbtext.parallel import parallel_calls
 # With two labels, where both models are the same, and 0.3, 1 and 3: films 0.849, 0.859, 0.865; long
 # reviews 0.852, 0.868, 0.862; sentences 0.794, 0.796, 0.796; Japanese sentences 0.915, 0.926,
 # 0.918.
-SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
-MAX_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
-BLOCK_SIZE = 512  # documents that a thread scores at once, so that it needs little memory
-ROUNDS = 2  # of fitting the weights, and the offsets of the labels
+PART_SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
+MAX_WEIGHTED_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
+# documents that a thread scores at once, so that it needs little memory
+DOCUMENTS_SCORED_AT_ONCE = 512
+FIT_ROUNDS = 2  # of fitting the weights, and the offsets of the labels
 DEVIATION = 1.0  # of the prior of a weight, relative to its mean
-ROUNDING = 1e-12  # of the largest score; scores that differ by less are equal
+TIE_TOLERANCE = 1e-12  # of the largest score; scores that differ by less are equal
 # Share of the documents in which a part has to tell labels apart; else it is left out. With 0.02,
 # 0.05, 0.1 and 0.2, the log-losses of 100 to 1,000 training documents, in views of one to three
 # words, on others of these differ by less than 0.003: Japanese, Thai and English sentences,
@@ -61,7 +62,7 @@ class Placed(NamedTuple):
 
 Places = tuple[Placed, ...]
 # the statistics, the left-out documents and the parts of one
-View = tuple[ClassStatistics, LeftOut, Sequence[Part]]
+CountedView = tuple[ClassStatistics, LeftOut, Sequence[Part]]
 
 
 def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
@@ -72,8 +73,8 @@ def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
 
     views  the names of the views; empty: there is only one
     """
-    names = tuple(SMOOTHINGS) if n_classes > 2 else ("complement",)
-    found = [Part(view, name, SMOOTHINGS[name]) for view in views or ("",) for name in names]
+    names = tuple(PART_SMOOTHINGS) if n_classes > 2 else ("complement",)
+    found = [Part(view, name, PART_SMOOTHINGS[name]) for view in views or ("",) for name in names]
     return tuple(replace(part, weight=1 / len(found)) for part in found)
 
 
@@ -88,7 +89,7 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: Integers | None
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return EventModel(
         compile=partial(compile_combination, places=places),
-        leave_one_out_joint=partial(leave_out, places=places),
+        leave_one_out_joint=partial(leave_out_combined, places=places),
         prior="uniform",
         smoothing=1.0,
         has_pseudo_counts=False,  # not the same in all parts
@@ -155,7 +156,7 @@ def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: f
     return np.where(is_known, scores - n_unseen * weights, 0.0)
 
 
-def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> Iterator[View]:
+def _split(statistics: ClassStatistics, left_out: LeftOut, places: Places) -> Iterator[CountedView]:
     """Yield the statistics, the left-out documents and the parts of each view."""
     if len(places) == 1:
         yield statistics, left_out, places[0].parts
@@ -180,7 +181,7 @@ def score_parts(
             yield part, _score(part, own, rows, factor)
 
 
-def leave_out(
+def leave_out_combined(
     statistics: ClassStatistics,
     left_out: LeftOut,
     *,
@@ -198,7 +199,7 @@ def leave_out(
 
 
 # before the parts are known
-COMBINED = combine(list_parts((), n_classes=3), (), None)
+COMBINED_VIEWS = combine(list_parts((), n_classes=3), (), None)
 
 
 def fit_parts(
@@ -218,11 +219,16 @@ def fit_parts(
     """
     judged = corpus.corpus
     factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
-    first = judged.first(max(1, MAX_SCORES // max(1, judged.statistics.n_classes * len(parts))))
+    first = judged.first(
+        max(1, MAX_WEIGHTED_SCORES // max(1, judged.statistics.n_classes * len(parts)))
+    )
     classes = first.documents.classes
     places = place_parts(parts, views, bounds)
     if len(classes):
-        calls = [partial(_score_block, block, places, factor) for block in first.split(BLOCK_SIZE)]
+        calls = [
+            partial(_score_block, block, places, factor)
+            for block in first.split(DOCUMENTS_SCORED_AT_ONCE)
+        ]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
         weights, held_out, informed = fit_weights(scores, first.lengths, classes, half)
@@ -284,7 +290,7 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
     half : the number of documents in the first half
     """
     centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / scores.shape[2]
-    resolution = ROUNDING * np.abs(scores).max() or 1.0
+    resolution = TIE_TOLERANCE * np.abs(scores).max() or 1.0
     centered = np.round(centered / resolution) * resolution
     n_told = (centered != 0).any(axis=2).sum(axis=1)
     kept = np.flatnonzero(n_told >= min(MIN_INFORMED * len(classes), n_told.max()))
@@ -311,7 +317,7 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
         at = start = np.append(np.full(len(own), 1 / (near.a * exp(near.b * middle))), near.b)
         lower = np.append(np.zeros(len(own)), -np.inf)
         offsets = np.zeros(own.shape[2])
-        for _ in range(ROUNDS):
+        for _ in range(FIT_ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * exp(-at[-1] * own_logs)[:, None]
             offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
             noise = fit_scaled_temperature(sums, None, own_classes).noise
@@ -372,7 +378,7 @@ def _evaluate(
     gradient = np.einsum("mn,n->m", means - slopes[:, *own], right) / n
     rows = np.reshape(weighted * right[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
     hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * right, means)) / n
-    deviations = np.append(DEVIATION * expected[:-1], PRIOR_DEVIATION[1])
+    deviations = np.append(DEVIATION * expected[:-1], PARAMETER_DEVIATIONS[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
     loss += dot(distances, distances) / (2 * n)
     gradient += distances / (deviations * n)

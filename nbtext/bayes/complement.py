@@ -18,9 +18,9 @@ from nbtext.features.csr import entries_of
 from nbtext.numerics import log
 
 # pairs of a document's feature and a class that are scored together, so that memory is bounded
-BLOCK = 1 << 18
-AT_ONCE = 1 << 16  # features whose entries are weighed at once
-NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
+PAIRS_SCORED_AT_ONCE = 1 << 18
+FEATURES_WEIGHED_AT_ONCE = 1 << 16  # features whose entries are weighed at once
+NEGLIGIBLE_WEIGHT = 1e-6  # of the sum of V weights, which is at least V log V
 
 
 def compile_complement(
@@ -58,7 +58,7 @@ def compile_complement(
     )
 
 
-def leave_out(
+def leave_out_complement(
     statistics: ClassStatistics,
     left_out: LeftOut,
     *,
@@ -164,9 +164,9 @@ def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: Array
 
 
 def split_pairs(left_out: LeftOut, widths: Integers) -> list[LeftOut]:
-    """Return parts that need about BLOCK pairs of a feature and a class each."""
+    """Return parts that need about PAIRS_SCORED_AT_ONCE pairs of a feature and a class each."""
     n_pairs = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
-    _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // BLOCK, return_index=True)
+    _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // PAIRS_SCORED_AT_ONCE, return_index=True)
     return [
         left_out.slice(start, stop)
         for start, stop in pairwise([*(starts.tolist() or [0]), len(left_out)])
@@ -183,9 +183,9 @@ def _log_counts(
     """
     base = _log_count(everywhere, smoothing)
     deltas = np.empty(len(statistics.classes))
-    for start in range(0, statistics.n_features, AT_ONCE):
-        bounds = statistics.indptr[start : start + AT_ONCE + 1]
-        features = slice(start, start + AT_ONCE)
+    for start in range(0, statistics.n_features, FEATURES_WEIGHED_AT_ONCE):
+        bounds = statistics.indptr[start : start + FEATURES_WEIGHED_AT_ONCE + 1]
+        features = slice(start, start + FEATURES_WEIGHED_AT_ONCE)
         widths = np.diff(bounds)
         entries = slice(bounds[0], bounds[-1])
         others = np.repeat(everywhere[features], widths) - statistics.occurrences[entries]
@@ -193,7 +193,7 @@ def _log_counts(
     return base, deltas
 
 
-def weigh_unseen(
+def weigh_unseen_complement(
     statistics: ClassStatistics,
     left_out: LeftOut,
     *,
@@ -229,22 +229,24 @@ def _inverse(sums: Floats) -> Floats:
     """Return 1 / sums, and 1 for a sum that is 0 up to rounding, as with one feature that all
     classes use alike.
     """
-    inverse: Floats = np.divide(1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE)
+    inverse: Floats = np.divide(
+        1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE_WEIGHT
+    )
     return inverse
 
 
 COMPLEMENT = EventModel(
     compile=compile_complement,
-    leave_one_out_joint=leave_out,
-    out_of_vocabulary=weigh_unseen,
+    leave_one_out_joint=leave_out_complement,
+    out_of_vocabulary=weigh_unseen_complement,
     prior="uniform",
     is_generative=False,
     sklearn="ComplementNB",
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
-        leave_one_out_joint=partial(leave_out, normalize_weights=True),
-        out_of_vocabulary=partial(weigh_unseen, normalize_weights=True),
+        leave_one_out_joint=partial(leave_out_complement, normalize_weights=True),
+        out_of_vocabulary=partial(weigh_unseen_complement, normalize_weights=True),
         prior="uniform",
         is_generative=False,
         is_in_nats=False,

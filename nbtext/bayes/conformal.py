@@ -15,7 +15,7 @@ from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
-MIN_PROBABILITY = 1e-300  # so that its logarithm is finite
+MIN_SUM_PROBABILITY = 1e-300  # so that its logarithm is finite
 MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
 
 
@@ -98,7 +98,7 @@ def _log_rest(probabilities: Floats) -> Floats:
     """Return the logarithm of the probability of all labels but the most probable one."""
     others = probabilities.copy()
     others[np.arange(len(others)), others.argmax(axis=1)] = 0.0
-    return np.asarray(log(np.clip(others.sum(axis=1), MIN_PROBABILITY, 1.0)))
+    return np.asarray(log(np.clip(others.sum(axis=1), MIN_SUM_PROBABILITY, 1.0)))
 
 
 QUANTILE = 0.01  # share of left-out training documents below the threshold

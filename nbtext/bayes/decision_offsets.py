@@ -28,10 +28,11 @@ from nbtext.numerics import dot, exp, log
 from nbtext.records import frozen
 
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
-ROUNDS = 5  # at most, over all classes
-MIN_DOCUMENTS = 5  # of a class whose offset is fitted
-MAX_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
-PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
+MAX_OFFSET_ROUNDS = 5  # at most, over all classes
+MIN_OFFSET_DOCUMENTS = 5  # of a class whose offset is fitted
+# documents times squared classes; if there are more, the first documents are used
+MAX_OFFSET_WORK = 2**33
+OFFSET_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 # Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most
 # have few of these. The log-loss of other training documents is 0.312 on banking77, 0.342 on
 # Reuters and 0.205 on 20 Newsgroups, with 1.0 0.316, 0.344 and 0.206, and without offsets 0.312,
@@ -95,7 +96,7 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Opti
     the result is the mean of these offsets.
     """
     n_classes = log_posterior.shape[1]
-    used = slice(max(PARTS, MAX_WORK // n_classes**2))
+    used = slice(max(PARTS, MAX_OFFSET_WORK // n_classes**2))
     log_posterior = log_posterior[used]
     classes = classes[used]
     parts = np.arange(len(classes)) % PARTS
@@ -118,9 +119,9 @@ def _ascend(log_posterior: Floats, classes: Array, metric: StepMetric) -> Floats
     """
     offset = np.zeros(log_posterior.shape[1])
     support = np.bincount(classes, minlength=len(offset))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_OFFSET_ROUNDS):
         before = offset.copy()
-        for k in np.flatnonzero(support >= MIN_DOCUMENTS).tolist():
+        for k in np.flatnonzero(support >= MIN_OFFSET_DOCUMENTS).tolist():
             offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
         if (offset == before).all():
             break
@@ -202,7 +203,7 @@ def adjust_prior(
     if len(classes) < 2:
         return None
     fit = partial(
-        fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else PRIOR_DEVIATION
+        fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else OFFSET_DEVIATION
     )
     halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
     gain = 0.0
@@ -221,7 +222,7 @@ def fit_prior_adjustment(
     classes: Array,
     *,
     start: Floats,
-    deviation: float = PRIOR_DEVIATION,
+    deviation: float = OFFSET_DEVIATION,
 ) -> Floats:
     """Return the offsets that minimize log-loss with a prior of this standard deviation.
 
@@ -355,7 +356,7 @@ def fit_targets(
     """
     offsets = np.zeros(log_posterior.shape[1])
     recalls = [target for target in targets if target.metric == RECALL]
-    for _ in range(ROUNDS):
+    for _ in range(MAX_OFFSET_ROUNDS):
         before = offsets.copy()
         for target in recalls:
             scores = log_posterior + offsets
@@ -369,7 +370,7 @@ def fit_targets(
         if target.metric != RECALL:
             minimums[target.number] = _find_minimum(own, predicted, classes, target)
     predicted = np.where(own < minimums[predicted], WITHHELD, predicted)
-    found = tuple(measure(predicted, classes, target) for target in targets)
+    found = tuple(measure_target(predicted, classes, target) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
@@ -380,7 +381,7 @@ def fit_targets(
     return offsets if offsets.any() else None, minimums if minimums.any() else None, found
 
 
-def measure(predicted: Array, classes: Array, target: Target) -> Proportion:
+def measure_target(predicted: Array, classes: Array, target: Target) -> Proportion:
     """Return the recall or the precision of a target's label."""
     whole = (classes if target.metric == RECALL else predicted) == target.number
     return Proportion(int((whole & (predicted == classes)).sum()), int(whole.sum()))

@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.arrays import Array
 from nbtext.records import frozen
 
-MAX_PAIRS = 20  # pairs of confused labels that are kept
+MAX_KEPT_PAIRS = 20  # pairs of confused labels that are kept
 
 
 @frozen
@@ -174,8 +174,8 @@ def error_of(share: float, documents: int) -> float:
 
 
 def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
-    """Return the MAX_PAIRS pairs of classes that are confused most often, in either direction; ties
-    by class number.
+    """Return the MAX_KEPT_PAIRS pairs of classes that are confused most often, in either direction;
+    ties by class number.
 
     classes    (n_documents,), the true classes
     predicted  (n_documents,), the predicted classes; negative without one
@@ -189,7 +189,7 @@ def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
     pairs, places = np.unique(first * width + second, return_inverse=True)
     together = np.bincount(places, minlength=len(pairs))
     one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
-    order = np.argsort(-together, kind="stable")[:MAX_PAIRS].tolist()
+    order = np.argsort(-together, kind="stable")[:MAX_KEPT_PAIRS].tolist()
     return tuple(
         Confusion(
             int(pairs[j] // width),

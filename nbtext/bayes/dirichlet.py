@@ -58,7 +58,7 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     return LinearScorer(bias, default, indptr, classes, deltas, log(counted), np.ones(len(bias)))
 
 
-def leave_out(
+def leave_out_dirichlet(
     statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
 ) -> Floats:
     """Return leave-one-out scores for several smoothings, or for 0 alone, (n_smoothings, n,
@@ -104,10 +104,12 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     return scores
 
 
-def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+def weigh_unseen_dirichlet(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float
+) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     if smoothing == 0:
-        return multinomial.weigh_unseen(statistics, left_out, smoothing=0)
+        return multinomial.weigh_unseen_multinomial(statistics, left_out, smoothing=0)
     share = smoothing / statistics.n_classes
     return np.asarray(log(share) - _log_totals(statistics, left_out, share))
 
@@ -130,8 +132,8 @@ def _count_once(occurrences: Any, gone: Array | float = 0.0) -> Floats:
 
 DIRICHLET = EventModel(
     compile=compile_dirichlet,
-    leave_one_out_joint=leave_out,
-    out_of_vocabulary=weigh_unseen,
+    leave_one_out_joint=leave_out_dirichlet,
+    out_of_vocabulary=weigh_unseen_dirichlet,
     generate=multinomial.draw_tokens,
     has_length=True,
     has_pseudo_counts=False,  # not as many as with additive smoothing of the same value

@@ -31,7 +31,7 @@ EVENT_MODELS: Mapping[str, EventModel] = Registry(
         "dirichlet": "nbtext.bayes.dirichlet:DIRICHLET",
         "categorical": "nbtext.bayes.categorical:CATEGORICAL",
         "gaussian": "nbtext.bayes.gaussian:GAUSSIAN",
-        "combined": "nbtext.bayes.combination:COMBINED",
+        "combined": "nbtext.bayes.combination:COMBINED_VIEWS",
     }
 )
 
@@ -41,6 +41,6 @@ LINEAR_MODELS: Mapping[str, Any] = Registry(
         "logistic": "nbtext.linear.logistic:LOGISTIC",
         "nbsvm": "nbtext.linear.nbsvm:NBSVM",
         "svm": "nbtext.linear.one_vs_rest:SVM",
-        "stacked": "nbtext.linear.stacking:STACKED",
+        "stacked": "nbtext.linear.stacking:STACKED_VIEWS",
     }
 )

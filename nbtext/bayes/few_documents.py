@@ -22,16 +22,17 @@ from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
 # documents a label of the training documents, on others of these: +0.026, +0.042, +0.018, +0.004
 # and −0.002 with 77 short questions as labels; +0.001, +0.003, 0, −0.001 and 0 with 20 newsgroups;
 # and +0.003, 0, +0.002, +0.002 and 0 on four corpora of reviews and messages with two labels.
-MAX_DOCUMENTS = 25  # of a class on average
-N_FOLDS = 5
-SMOOTHINGS = (0.3, 1.0, 3.0)
+MAX_CLASS_DOCUMENTS = 25  # of a class on average
+N_SMOOTHING_FOLDS = 5
+TRIED_SMOOTHINGS = (0.3, 1.0, 3.0)
 STANDARD_ERRORS = 1.0  # by which the log-loss has to be lower (Breiman et al. 1984, section 3.4.3)
 
 
 def is_few(statistics: ClassStatistics) -> bool:
     """Return whether the classes have so few documents that this choice is made."""
     return (
-        statistics.n_classes > 1 and statistics.n_documents <= MAX_DOCUMENTS * statistics.n_classes
+        statistics.n_classes > 1
+        and statistics.n_documents <= MAX_CLASS_DOCUMENTS * statistics.n_classes
     )
 
 
@@ -73,7 +74,7 @@ def make_folds(corpus: LeaveOneOut) -> Integers:
     order = np.argsort(classes[first], kind="stable")
     of_class = classes[first][order]
     folds = np.empty(len(order), dtype=np.int64)
-    folds[order] = (np.arange(len(order)) - np.searchsorted(of_class, of_class)) % N_FOLDS
+    folds[order] = (np.arange(len(order)) - np.searchsorted(of_class, of_class)) % N_SMOOTHING_FOLDS
     return folds[numbers]
 
 
@@ -94,7 +95,7 @@ def score_held_out(
     lengths = np.zeros(len(classes))
     is_judged = np.zeros(len(classes), dtype=bool)
     scores = np.zeros((len(smoothings), len(classes), n_classes))
-    for fold in range(N_FOLDS):
+    for fold in range(N_SMOOTHING_FOLDS):
         rows = np.flatnonzero(folds[:size] == fold)
         others = np.flatnonzero(folds != fold)
         held_out = documents.take(rows)

@@ -10,7 +10,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import Entries, EventModel, LeftOut
-from nbtext.bayes.scorer import Csr, LinearScorer, check_columns
+from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.numerics import log, log1p
@@ -20,9 +20,9 @@ FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn'
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
 # significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
 UNIT_BITS = 33
-LARGE = 1e6  # times the inverse of the largest variance
-NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
-MAX_WEIGHTS = 1 << 24  # of squares: 2 GB while they are fitted and sorted
+LARGE_SMOOTHING = 1e6  # times the inverse of the largest variance
+NEGLIGIBLE_VARIANCE = 1e-16  # a variance below this share of ε is 0
+MAX_SQUARES = 1 << 24  # of squares: 2 GB while they are fitted and sorted
 
 
 @frozen
@@ -67,8 +67,8 @@ def compute_moments(
     statistics  of these documents
     raises      ModelError: there are too many features, or too many labels for them
     """
-    check_columns(statistics.n_features, Powers())
-    if statistics.n_features * statistics.n_classes > MAX_WEIGHTS:
+    check_derived_columns(statistics.n_features, Powers())
+    if statistics.n_features * statistics.n_classes > MAX_SQUARES:
         size = f"{statistics.n_classes:,} labels and {statistics.n_features:,} features"
         hint = "it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model"
         raise ModelError(f"a gaussian model of {size} is too large", hint=hint)
@@ -156,7 +156,7 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     )
 
 
-def leave_out(
+def leave_out_gaussian(
     statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR
 ) -> Floats:
     """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own
@@ -224,7 +224,7 @@ def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Float
 
 def _scatters(variances: Floats, floor: float) -> Mask:
     """Return, for each variance, whether it is not negligible."""
-    return np.asarray(variances > NEGLIGIBLE * floor)
+    return np.asarray(variances > NEGLIGIBLE_VARIANCE * floor)
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
@@ -233,7 +233,7 @@ def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
     """
     floor = max(smoothing, MIN_FLOOR) * (statistics.largest_variance or 1.0)
     mantissa, exponent = math.frexp(1 / (2 * floor))
-    if smoothing * LARGE >= 1:
+    if smoothing * LARGE_SMOOTHING >= 1:
         return floor, 1 / (2 * floor)
     return floor, math.ldexp(round(math.ldexp(mantissa, UNIT_BITS)), exponent - UNIT_BITS)
 
@@ -245,7 +245,7 @@ def _log_density(variance: float) -> float:
 
 GAUSSIAN = EventModel(
     compile=compile_gaussian,
-    leave_one_out=leave_out,
+    leave_one_out=leave_out_gaussian,
     sufficient_statistics=compute_moments,
     derivation=lambda n_values: Powers(),
     smoothing=FLOOR,

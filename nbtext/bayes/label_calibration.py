@@ -57,7 +57,7 @@ from nbtext.numerics import dot, exp, log, log1p, power, sigmoid
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
-TOLERANCE = 1e-5  # of the loss, in nats per document
+LOSS_TOLERANCE = 1e-5  # of the loss, in nats per document
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log
 # (b − ½), c, v and s
 WEIGHT_PRIORS = ((1.5, 2.0), (0.0, 2.0))
@@ -66,9 +66,9 @@ OTHER_PRIORS = ((-1.0, 0.5), (0.0, 2.0), (1.0, 1.0), (0.0, 1.0))
 MIN_EXPONENT = 0.5
 BIAS_DEVIATION = 1.0
 SCALE_PRIORS = ((1.5, 2.0), (-2.0, 10.0))  # of log a and c of a linear model
-# with more, at most MAX_KEPT labels of a document are kept besides its own and the sample
-MAX_LABELS = 128
-MAX_KEPT = 64
+# with more, at most MAX_KEPT_LABELS labels of a document are kept besides its own and the sample
+MAX_FULLY_KEPT_LABELS = 128
+MAX_KEPT_LABELS = 64
 SAMPLED = 8  # about so many of the other labels of a document are kept, too, each for several
 IMPROBABLE = -6.0  # log-odds of a label of which a sample stands for the others
 
@@ -332,9 +332,10 @@ def keep_cells(
     """
     n_labels = scores.shape[1]
     lowest = np.minimum(scores.max(axis=1, initial=-np.inf), minimum)
-    if n_labels > MAX_LABELS:
+    if n_labels > MAX_FULLY_KEPT_LABELS:
         lowest = np.maximum(
-            np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT], lowest
+            np.partition(scores, n_labels - MAX_KEPT_LABELS, axis=1)[:, n_labels - MAX_KEPT_LABELS],
+            lowest,
         )
     is_kept = (scores >= lowest[:, None]) | is_own
     step = -(-n_labels // SAMPLED)
@@ -394,7 +395,7 @@ def collect_cells(
 
 
 def fit_calibration(
-    cells: Cells, start: AnyCalibration, *, tolerance: float = TOLERANCE
+    cells: Cells, start: AnyCalibration, *, tolerance: float = LOSS_TOLERANCE
 ) -> tuple[AnyCalibration, float]:
     """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
 
@@ -454,19 +455,20 @@ def solve_bordered(hessian: Floats, gradient: Floats) -> Floats:
     return np.append(common, biases)
 
 
-DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
+UNFITTED = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
 # the limits of the search
 MINIMUM = Smoothing(1.0, 1e-3)
 MAXIMUM = Smoothing(1e8, 1e2)
 STEP = 10.0  # factor of the steps of the search
 SEARCH_TOLERANCE = 1e-3  # of the losses of the search, relative
-SEARCH_SIZE = 1024  # documents that each step of the search scores; fewer with many labels
+# documents that each step of the search scores; fewer with many labels
+MULTILABEL_SEARCH_SIZE = 1024
 SEARCH_SCORES = 1 << 20  # documents times labels
 # documents times labels: with more than 4096 labels, fewer documents are left out
-MAX_SCORES = 1 << 26
+MAX_LEFT_OUT_SCORES = 1 << 26
 # documents that the parameters and one threshold for all labels are fitted to
-CALIBRATION_SIZE = 1 << 14
+MULTILABEL_CALIBRATION_SIZE = 1 << 14
 # log-odds, instead of IMPROBABLE: the threshold of a rare label may be low
 IMPROBABLE_BY_LABEL = -9.0
 MACRO_F1 = "macro_f1"
@@ -555,12 +557,12 @@ def select_multilabel(
     """
     n_labels = corpus.statistics.n_classes
     n_duplicates = count_repeated(corpus.documents)
-    corpus = corpus.first(MAX_SCORES // max(1, n_labels))
+    corpus = corpus.first(MAX_LEFT_OUT_SCORES // max(1, n_labels))
     if corpus.contents.max(initial=0) < 1 or n_labels == 0:
         return default_multilabel_fit(n_labels)
     smoothing, start = _search(corpus, jobs)
     by_label = optimize == MACRO_F1
-    corpus = corpus if by_label else corpus.first(CALIBRATION_SIZE)
+    corpus = corpus if by_label else corpus.first(MULTILABEL_CALIBRATION_SIZE)
     improbable = IMPROBABLE_BY_LABEL if by_label else IMPROBABLE
     cells = collect_cells(
         corpus, corpus.scores_of(smoothing), start, improbable=improbable, jobs=jobs
@@ -575,7 +577,7 @@ def select_multilabel(
         alone = corpus.alone
         scored = collect_cells(alone, alone.scores_of(smoothing), combination, jobs=jobs)
         probabilities = scored.left_out_probabilities(combination)
-        return measure(scored, probabilities, fit.thresholds).micro_f1
+        return estimate_multilabel(scored, probabilities, fit.thresholds).micro_f1
 
     other = corpus.estimate_other(estimate.micro_f1, measure_alone)
     return replace(fit, estimate=replace(estimate, other=other))
@@ -584,7 +586,7 @@ def select_multilabel(
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
     """Return the fit of a model of which no document can be left out."""
     prior = Combination((1.0,), 1.0, 0.0, 1.0, 0.0, np.zeros(n_labels))
-    return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
+    return MultilabelFit(without_contrast(UNFITTED), prior, np.full(n_labels, DEFAULT_THRESHOLD))
 
 
 def without_contrast(smoothing: Smoothing) -> Smoothing:
@@ -601,12 +603,12 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
     lower the loss by less than it varies between samples of documents.
     """
     n_labels = corpus.statistics.n_classes
-    searched = corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels))
+    searched = corpus.first(min(MULTILABEL_SEARCH_SIZE, SEARCH_SCORES // n_labels))
     blocks = list(searched.blocks)
     starts = {is_both: Combination.expected(1 + is_both, n_labels) for is_both in (False, True)}
     cells = collect_cells(
         searched,
-        searched.scores_of(without_contrast(DEFAULT)),
+        searched.scores_of(without_contrast(UNFITTED)),
         starts[False],
         blocks=blocks,
         jobs=jobs,
@@ -643,7 +645,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
                 best = other
         return best
 
-    best = descend(descend(DEFAULT, "alpha"), "mu") if n_labels > 1 else DEFAULT
+    best = descend(descend(UNFITTED, "alpha"), "mu") if n_labels > 1 else UNFITTED
     alone = without_contrast(best)
     if n_labels == 1 or fit(alone)[1] < fit(best)[1]:
         best = descend(alone, "mu")
@@ -696,7 +698,7 @@ def make_multilabel_fit(
         calibration,
         thresholds,
         tuple(fallback),
-        measure(cells, probabilities, thresholds, is_single),
+        estimate_multilabel(cells, probabilities, thresholds, is_single),
         Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
         fit_label_posteriors(cells, probabilities),
     )
@@ -724,7 +726,7 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
 
 
-def measure(
+def estimate_multilabel(
     cells: Cells, probabilities: Floats, thresholds: Floats, is_single: Any = False
 ) -> MultilabelEstimate:
     """Return the estimate by the probabilities of cells that were left out, (n_cells,).

@@ -30,8 +30,8 @@ from nbtext.features.document_counts import (
 from nbtext.parallel import parallel_calls
 from nbtext.records import LazyProperty, frozen
 
-AT_ONCE = 4096  # rows that one thread scores at once
-ROUNDING = 1e-9  # of a score, in nats
+ROWS_SCORED_AT_ONCE = 4096  # rows that one thread scores at once
+SCORE_ROUNDING = 1e-9  # of a score, in nats
 
 
 class LeftOutDocuments:
@@ -255,7 +255,7 @@ class LeaveOneOut(LeftOutDocuments):
         statistics = self.statistics
         left_out = self.left_out
         joint = self.model.choose_joint(statistics, self.documents, smoothings)
-        parts = left_out.split(min(AT_ONCE, len(left_out) // self.jobs + 1))
+        parts = left_out.split(min(ROWS_SCORED_AT_ONCE, len(left_out) // self.jobs + 1))
         if joint is not None:
             calls = [partial(joint, statistics, part, smoothings=smoothings) for part in parts]
             scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
@@ -309,7 +309,7 @@ class LeaveOneOut(LeftOutDocuments):
         rows = np.flatnonzero(self.n_known <= 0)
         if len(rows):
             priors = self.take(rows).log_priors()
-            is_prior = np.isclose(known[rows], priors, rtol=0, atol=ROUNDING)
+            is_prior = np.isclose(known[rows], priors, rtol=0, atol=SCORE_ROUNDING)
             known[rows] = np.where(is_prior, priors, known[rows])
         return known
 

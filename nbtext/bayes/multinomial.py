@@ -46,7 +46,7 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
     )
 
 
-def leave_out(
+def leave_out_multinomial(
     statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
 ) -> Floats:
     """Return leave-one-out scores. Only the own classes change: the document's counts and length
@@ -102,7 +102,9 @@ def leave_out_counts(
     return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
 
 
-def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+def weigh_unseen_multinomial(
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float
+) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     smoothed = statistics.class_occurrences.astype(np.float64) + smoothing * statistics.n_features
     return log_share(np.zeros(1), left_out.subtract(smoothed, left_out.documents.totals), smoothing)
@@ -117,9 +119,9 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 MULTINOMIAL = EventModel(
     compile=compile_multinomial,
-    leave_one_out=leave_out,
+    leave_one_out=leave_out_multinomial,
     leave_one_out_joint=leave_out_counts,
-    out_of_vocabulary=weigh_unseen,
+    out_of_vocabulary=weigh_unseen_multinomial,
     generate=draw_tokens,
     has_length=True,
     sklearn="MultinomialNB",

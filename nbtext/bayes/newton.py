@@ -11,10 +11,10 @@ from nbtext.errors import ModelError
 from nbtext.numerics import dot, solve_positive_definite
 
 # the loss at a point, its gradient, and its Hessian or another array that `solve` makes the step of
-Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
+Derivatives = Callable[[Floats], tuple[float, Floats, Floats]]
 Solve = Callable[[Floats, Floats], Floats]
-MAX_STEPS = 50  # measured problems need about five
-TOLERANCE = 1e-9  # of a loss, in its units
+MAX_NEWTON_STEPS = 50  # measured problems need about five
+NEWTON_TOLERANCE = 1e-9  # of a loss, in its units
 MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
 MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
@@ -67,14 +67,14 @@ def solve_by_conjugate_gradients(
 
 
 def minimize(  # noqa: PLR0913 - the limits and the ends of the search
-    evaluate: Evaluate,
+    evaluate: Derivatives,
     start: Floats,
     *,
     bound: float = np.inf,
     lower: Floats | None = None,
     solve: Solve = solve_densely,
-    tolerance: float = TOLERANCE,
-    max_steps: int = MAX_STEPS,
+    tolerance: float = NEWTON_TOLERANCE,
+    max_steps: int = MAX_NEWTON_STEPS,
     is_minimum: Callable[[float, Floats], bool] = lambda loss, gradient: False,
 ) -> tuple[Floats, float]:
     """Return the parameters that minimize a loss, and the loss; each step is halved until the loss
@@ -107,7 +107,7 @@ def minimize(  # noqa: PLR0913 - the limits and the ends of the search
             for _ in range(MAX_HALVINGS):
                 candidate = np.clip(at + step, -bound if lower is None else lower, bound)
                 new = evaluate(candidate)
-                if new[0] <= loss or np.abs(step).max(initial=0) < TOLERANCE:
+                if new[0] <= loss or np.abs(step).max(initial=0) < NEWTON_TOLERANCE:
                     break
                 step /= 2
             is_finite = np.isfinite(new[1]).all() and np.isfinite(new[2]).all()

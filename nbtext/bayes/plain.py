@@ -10,7 +10,7 @@ from nbtext.numerics import log
 
 # the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[Integers, Integers32, Integers, Array]
-Counted = tuple[Integers, Integers32, Integers32]  # rows of documents: indptr, indices, counts
+CountedRows = tuple[Integers, Integers32, Integers32]  # rows of documents: indptr, indices, counts
 Own = tuple[Integers, Integers, Floats, Floats]  # see left_out_products
 Shares = tuple[Integers, Integers32, Floats]
 
@@ -69,7 +69,7 @@ def sum_classes(
 
 
 def left_out_sums(
-    rows: Counted,
+    rows: CountedRows,
     own: tuple[Integers, Integers32, Integers],
     all_copies: Integers,
     corpus: Entries,
@@ -147,7 +147,7 @@ def _log_ratios(counts: Integers, smoothing: float, log_smoothing: float, table:
 
 
 def left_out_products(
-    rows: Counted,
+    rows: CountedRows,
     own: Own,
     corpus: Shares,
     mu: Floats,

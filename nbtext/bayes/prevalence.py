@@ -16,7 +16,7 @@ from nbtext.numerics import dot, exp
 from nbtext.records import frozen
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
-MAX_CLASSES = 512
+MAX_SHARES = 512
 
 
 @frozen(eq=False)
@@ -47,7 +47,7 @@ def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors
     classes        (n_documents,), the true classes
     """
     n_classes = log_posterior.shape[1]
-    if not 2 <= n_classes <= MAX_CLASSES:
+    if not 2 <= n_classes <= MAX_SHARES:
         return None
     documents = np.bincount(classes, minlength=n_classes)
     posteriors = exp(log_posterior)

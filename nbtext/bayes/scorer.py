@@ -30,10 +30,10 @@ Csr = tuple[Integers, Integers32, Array]  # indptr, indices, values
 ALL = slice(None)
 # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
 CLIP = 1e-14
-MAX_COLUMNS = 2**31 - 1  # that int32 can number
+MAX_DERIVED_COLUMNS = 2**31 - 1  # that int32 can number
 MAX_CODE = 127  # of a weight in 8 bits
 SMALLEST_SCALE = 1e-100  # so that weights divided by it are finite
-BLOCK = 1 << 16  # features whose entries are hashed at once
+FEATURES_HASHED_AT_ONCE = 1 << 16  # features whose entries are hashed at once
 
 
 class Derivation(Protocol):
@@ -140,7 +140,10 @@ class LinearScorer(SparseWeights):
         them equally often.
         """
         keys = np.zeros(self.n_columns, dtype=np.uint64)
-        blocks = [slice(start, start + BLOCK) for start in range(0, self.n_columns, BLOCK)]
+        blocks = [
+            slice(start, start + FEATURES_HASHED_AT_ONCE)
+            for start in range(0, self.n_columns, FEATURES_HASHED_AT_ONCE)
+        ]
         for block in blocks:
             bounds = self.indptr[block.start : block.stop + 1]
             own = slice(bounds[0], bounds[-1])
@@ -309,12 +312,12 @@ def round_to_float32(numbers: Floats) -> Floats:
     return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)
 
 
-def check_columns(n_features: int, derivation: Derivation) -> None:
+def check_derived_columns(n_features: int, derivation: Derivation) -> None:
     """Raise ModelError if there are more derived columns than int32 can number."""
-    if n_features * derivation.width > MAX_COLUMNS:
+    if n_features * derivation.width > MAX_DERIVED_COLUMNS:
         what = f"{n_features:,} features are too many for this model: it needs {derivation.width} columns for each"
         hint = "use fewer --hash-bits, or --min-df and --max-features"
-        raise ModelError(f"{what}, and supports {MAX_COLUMNS:,} in all", hint=hint)
+        raise ModelError(f"{what}, and supports {MAX_DERIVED_COLUMNS:,} in all", hint=hint)
 
 
 def log_posterior(scores: Floats) -> Floats:

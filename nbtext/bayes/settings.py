@@ -18,7 +18,7 @@ from nbtext.settings import (
     parse_label_share,
     parse_number_or_auto,
     refuse,
-    require,
+    require_setting,
     setting,
 )
 
@@ -53,17 +53,18 @@ VECTOR_WORDS = 100_000  # that a model gets from a table of word vectors
 # the log-loss of folds is 0.24, not 0.26, on 25,000 reviews, and the solver takes a fourth of the
 # time on 11,000 messages of newsgroups.
 MAX_WITH_LENGTHS = 4096
-MAX_VALUES = 1000  # of a feature, 0 included
-MAX_KEPT = 2**62  # documents of a retained sample
+MAX_FEATURE_VALUES = 1000  # of a feature, 0 included
+MAX_RETAINED_DOCUMENTS = 2**62  # documents of a retained sample
 # of smoothing and priors, so that their ratios and sums are finite
-SMALLEST = 1e-100
-LARGEST = 1e100
+SMALLEST_FACTOR = 1e-100
+LARGEST_FACTOR = 1e100
 # outside this range, weights lose precision
 SMALLEST_C = 1e-20
 LARGEST_C = 1e20
 # that decision offsets optimize; see `decision_offsets.STEP_METRICS`
 DECISION_METRICS = ("accuracy", "macro_f1")
-METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
+# log-loss is optimized by an adjustment of the prior
+OPTIMIZED_METRICS = (*DECISION_METRICS, "log_loss")
 # each of which is compared with all documents: for a linear model, folds, or label errors
 MAX_LABELS = 1 << 14
 PRIORS = ("empirical", "uniform")
@@ -116,7 +117,7 @@ class LinearSettings(Settings):
 
     def check_values(self) -> None:
         if isinstance(self.C, str):
-            require(self.C == AUTO, self.C, "auto or a number", "C")
+            require_setting(self.C == AUTO, self.C, "auto or a number", "C")
 
 
 def check_label_count(n_labels: int, model: str, where: str) -> None:
@@ -196,7 +197,7 @@ class ModelSettings(LinearSettings):
         "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
         "adjusts the probabilities. For a multi-label model, macro_f1 selects a threshold for each label; by default, "
         "one threshold of all labels maximizes micro F1.",
-        choices=METRICS,
+        choices=OPTIMIZED_METRICS,
         metavar="METRIC",
     )
     min_recall: tuple[tuple[str, float], ...] = setting(
@@ -230,7 +231,7 @@ class ModelSettings(LinearSettings):
         "Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
         "categorical.",
         low=2,
-        high=MAX_VALUES,
+        high=MAX_FEATURE_VALUES,
         metavar="N",
     )
     vectors: str | None = setting(
@@ -262,7 +263,7 @@ class ModelSettings(LinearSettings):
         + offer("prevalence", "prevalence, ")
         + "inspect --by z and training on the model need.",
         low=1,
-        high=MAX_KEPT,
+        high=MAX_RETAINED_DOCUMENTS,
         metavar="N",
     )
 
@@ -276,19 +277,19 @@ class ModelSettings(LinearSettings):
                 if name not in options:
                     model = STACKED if self.is_linear and self.model == AUTO else self.model
                     raise refuse(name, f"{model} does not use it")
-        require(self.vectors != "", self.vectors, "the name of a table", "vectors")
+        require_setting(self.vectors != "", self.vectors, "the name of a table", "vectors")
         if self.vectors is not None and self.model not in (AUTO, STACKED):
             raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")
         if self.smoothing is not None:
-            is_right = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            require(
+            is_right = self.smoothing == 0 or SMALLEST_FACTOR <= self.smoothing <= LARGEST_FACTOR
+            require_setting(
                 is_right,
                 self.smoothing,
-                f"0, or a number from {SMALLEST:g} to {LARGEST:g}",
+                f"0, or a number from {SMALLEST_FACTOR:g} to {LARGEST_FACTOR:g}",
                 "smoothing",
             )
         if isinstance(self.prior, str):
-            require(
+            require_setting(
                 self.prior in PRIORS,
                 self.prior,
                 f"{', '.join(PRIORS)} or a number for each label",
@@ -296,10 +297,12 @@ class ModelSettings(LinearSettings):
             )
         if isinstance(self.class_weight, str):
             is_right = self.class_weight == "balanced"
-            require(is_right, self.class_weight, "balanced or a weight for labels", "class_weight")
+            require_setting(
+                is_right, self.class_weight, "balanced or a weight for labels", "class_weight"
+            )
         for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
-            require(
-                SMALLEST <= weight <= LARGEST,
+            require_setting(
+                SMALLEST_FACTOR <= weight <= LARGEST_FACTOR,
                 f"{label}: {weight:g}",
                 "a weight above 0",
                 "class_weight",
@@ -307,10 +310,14 @@ class ModelSettings(LinearSettings):
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, minimum in targets:
-                require(0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name)
+                require_setting(
+                    0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name
+                )
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
-        require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
+        require_setting(
+            0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence"
+        )
         if self.has_targets and self.optimize in DECISION_METRICS:
             what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
             raise SettingsError(

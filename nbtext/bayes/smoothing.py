@@ -45,10 +45,10 @@ LAPLACE = 1.0  # if no document can be left out to select a smoothing
 # 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
 STARTS = (-1.5, -0.5, 0.5)  # exponents that are tried first, also by the comparison of event models
-STEPS = (0.5, 0.25)  # in decades; each is taken around the best value so far
+SMOOTHING_STEPS = (0.5, 0.25)  # in decades; each is taken around the best value so far
 # Documents times labels that are scored at once: with more than 1,024 labels, the calibration is
 # fitted to fewer documents, and the estimate for new documents is computed in blocks.
-MAX_SCORES = 1 << 24
+SCORES_AT_ONCE = 1 << 24
 # Documents times labels that are scored in all, with more than 4,096 labels: about 4 s
 MAX_JUDGED = 1 << 26
 MANY_LABELS = 1 << 12
@@ -65,7 +65,7 @@ CLEAR = 3.0
 LOW_TEMPERATURE = 4.0
 MIN_NOISE = 0.001
 # documents that the search scores; more of them hardly move the minimum of the log-loss
-SEARCH_SIZE = 1024
+SMOOTHING_SEARCH_SIZE = 1024
 
 
 class Selection(NamedTuple):
@@ -77,7 +77,7 @@ class Selection(NamedTuple):
 
 
 # which documents are predicted correctly, and the smoothing
-Answer = tuple[Mask, float]
+Correctness = tuple[Mask, float]
 Together = Integers  # (n_documents,), equal for documents that are left out together
 
 
@@ -241,7 +241,7 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
 
 def _answer(
     corpora: Sequence[ScoredCorpus], size: int, smoothings: Sequence[Sequence[float]]
-) -> list[Answer]:
+) -> list[Correctness]:
     """Return which documents are predicted correctly if they are left out, with the smoothing that
     is best for them.
     """
@@ -254,7 +254,7 @@ def _answer(
     return answers
 
 
-def _remaining(found: Mapping[int, Answer], together: Together) -> list[int]:
+def _remaining(found: Mapping[int, Correctness], together: Together) -> list[int]:
     """Return the indices of the event models that are not significantly less accurate than the best
     one.
 
@@ -279,7 +279,7 @@ def deviations(differences: Floats, together: Together) -> float:
 
 def count_at_once(corpus: LeaveOneOut) -> int:
     """Return how many documents are scored at once."""
-    return max(1, MAX_SCORES // max(1, corpus.statistics.n_classes))
+    return max(1, SCORES_AT_ONCE // max(1, corpus.statistics.n_classes))
 
 
 def limit_judged(size: int, n_labels: int) -> int:
@@ -411,16 +411,16 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
 
 
 def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
-    """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and
-    that calibration.
+    """Return the smoothing with the lowest calibrated log-loss on about SMOOTHING_SEARCH_SIZE
+    documents, and that calibration.
     """
-    size = min(SEARCH_SIZE, count_at_once(corpus.corpus))
+    size = min(SMOOTHING_SEARCH_SIZE, count_at_once(corpus.corpus))
     jobs = corpus.corpus.jobs
     searched = corpus.corpus.first(size)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     best = 0.0
     near = None
-    for step in (None, *STEPS):
+    for step in (None, *SMOOTHING_STEPS):
         around = STARTS if step is None else (best - step, best + step)
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
         smoothings = [10.0**exponent for exponent in exponents]

@@ -24,22 +24,22 @@ import click
 from click.core import ParameterSource
 
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
-from nbtext.output import STANDARD_OUTPUT, is_written_to
+from nbtext.output import STANDARD_OUTPUT_PATHS, is_written_to
 from nbtext.records import dataclass
 from nbtext.registry import Application, check_kind, left_out, list_applications
 from nbtext.settings import (
     KEY,
-    Part,
     Rule,
     Setting,
+    SettingsPart,
     check_rules,
     check_settings,
-    kind_of,
     list_options,
-    list_parts,
+    list_settings_parts,
     make_record,
     parse_value,
     refuse,
+    type_of_values,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ SHORT_SOURCE_HELP = "SOURCE is a directory with a folder per label, a .csv, .tsv
 
 
 NAMED = "nbtext.files"  # the key under which click keeps the files of the command line
-STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STANDARD_INPUT_PATHS = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -210,14 +210,16 @@ def check_files(
     raises         SettingsError, OutputError: the command is refused
     """
     inputs = [file for file in files if not file.type.is_output]
-    outputs = [file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT]
+    outputs = [
+        file for file in files if file.type.is_output and file.path not in STANDARD_OUTPUT_PATHS
+    ]
     rewritten = (
-        file for file in inputs if file.type.is_rewritten and file.path not in STANDARD_INPUT
+        file for file in inputs if file.type.is_rewritten and file.path not in STANDARD_INPUT_PATHS
     )
     outputs = outputs or [
         NamedFile(file.path, file.option, ROLES["new model"]) for file in rewritten
     ]
-    from_standard_input = [file.option for file in inputs if file.path in STANDARD_INPUT]
+    from_standard_input = [file.option for file in inputs if file.path in STANDARD_INPUT_PATHS]
     if len(from_standard_input) > 1:
         names = " and ".join(dict.fromkeys(from_standard_input))
         raise SettingsError(
@@ -285,7 +287,7 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | 
 
 def _status(path: str) -> os.stat_result | None:
     """Return the status of a file from the system; None if the file does not exist."""
-    if path in STANDARD_INPUT:
+    if path in STANDARD_INPUT_PATHS:
         return _descriptor_status(0)
     try:
         return os.stat(path)
@@ -423,7 +425,7 @@ def _make_option(
         "type": _type_of(record, field, found),
         "metavar": found.metavar or None,
     }
-    if kind_of(record, field) is bool and found.parse is None:
+    if type_of_values(record, field) is bool and found.parse is None:
         flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
     default = field.default
@@ -447,7 +449,7 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
     """
     for field in fields(record):
         found = field.metadata.get(KEY)
-        if isinstance(found, Part):
+        if isinstance(found, SettingsPart):
             for each, of_part in list_options(
                 found.record, without=found.without, changed=found.changed
             ):
@@ -689,7 +691,9 @@ class Command(click.Command):
                 raise click.UsageError("Missing argument 'MODEL'", ctx)
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
         flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
-        of_parts = (getattr(each.record, "RULES", ()) for _, each in list_parts(self.record))
+        of_parts = (
+            getattr(each.record, "RULES", ()) for _, each in list_settings_parts(self.record)
+        )
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
         made = make_record(self.record, given)
         check_settings(made)

@@ -24,7 +24,7 @@ from nbtext.evaluation.evaluator import (
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings
-from nbtext.output import STANDARD_OUTPUT, check_output
+from nbtext.output import STANDARD_OUTPUT_PATHS, check_output
 from nbtext.records import frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
@@ -180,15 +180,15 @@ def evaluate(given: Evaluate) -> None:
     if given.held_out is None:
         chosen = running.result_format(given.result)
     else:
-        from nbtext.report.held_out import HeldOut
+        from nbtext.report.held_out import HeldOutPredictions
 
-        if given.held_out in STANDARD_OUTPUT:
+        if given.held_out in STANDARD_OUTPUT_PATHS:
             what = "the result goes to standard output"
             raise SettingsError(what, where="held_out", hint="name a file")
         running.format_of(given.held_out, ("csv",))
         check_output(given.held_out)
         chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
-        held_out = HeldOut(given.input.label_separator or ",")
+        held_out = HeldOutPredictions(given.input.label_separator or ",")
     model, file = _load_subject(given)
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
@@ -282,7 +282,7 @@ def evaluate(given: Evaluate) -> None:
     if failure is None and held_out is not None:
         table = replace(given.result, output=given.held_out or "")
         running.write_result(held_out.result(), table, "csv")
-    if failure is None or given.result.output in STANDARD_OUTPUT:
+    if failure is None or given.result.output in STANDARD_OUTPUT_PATHS:
         running.write_result(result, given.result, chosen)
     else:
         running.say_result(result, chosen)
@@ -344,9 +344,9 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
         return None, PredictionsFile(given.predictions, named)
     if given.model_file is None:
         return None, None
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
-    return load_model(given.model_file), None
+    return load_model_file(given.model_file), None
 
 
 def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.explanation import Explanation
 
-FORMATS = (*OUTPUT_FORMATS, "html")
+EXPLANATION_FORMATS = (*OUTPUT_FORMATS, "html")
 
 
 @frozen(kw_only=True)
@@ -51,7 +51,7 @@ class Explain:
         metavar="N",
         default_help="10 in a table, 25 on a page, else all",
     )
-    result: options.ResultSettings = options.result(FORMATS)
+    result: options.ResultSettings = options.result(EXPLANATION_FORMATS)
     input: InputSettings = options.unlabeled_input()
     run: options.RunSettings = options.run()
 
@@ -72,19 +72,19 @@ def explain(given: Explain) -> None:
     On a terminal and on a page, the words of the text are colored: blue words support the label,
     and yellow and orange words support the other label.
     """
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.features.analyzer import Locator
     from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import explanations_result
 
     output = given.result.output
-    chosen = running.result_format(given.result, FORMATS)
+    chosen = running.result_format(given.result, EXPLANATION_FORMATS)
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
 
         running.refuse_compression(output)
         check_page("a page of HTML", output)
-    fitted = load_model(given.model).fitted
+    fitted = load_model_file(given.model).fitted
     run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
     read = replace(given.input, ids=frozenset(given.id))
     with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (

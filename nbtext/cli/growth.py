@@ -96,13 +96,13 @@ def merge(given: Merge) -> None:
     The models must have been trained with the same options. The output may replace one of them.
     One model alone is written as it is.
     """
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.model import growth
 
     with running.model_output(given.output) as target:
-        models = [load_model(model) for model in given.models]
-        running.save(
-            growth.merge(models, names=given.models, jobs=given.run.jobs),
+        models = [load_model_file(model) for model in given.models]
+        running.save_and_summarize(
+            growth.merge_models(models, names=given.models, jobs=given.run.jobs),
             target,
             quiet=given.run.quiet,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
-from nbtext.documents.streams import is_matrix
+from nbtext.documents.streams import is_matrix_file
 from nbtext.model.settings import CRITERIA
 from nbtext.records import frozen
 from nbtext.settings import setting
@@ -57,7 +57,7 @@ def inspect(given: Inspect) -> None:
     from nbtext.report.inspection import inspection_result, matrix_result
 
     chosen = running.result_format(given.result)
-    if is_matrix(given.model):
+    if is_matrix_file(given.model):
         because = "the file is a matrix, not a model"
         refuse_settings(Inspect, because=because, but=("model",))
         from nbtext.features.matrix import load_matrix
@@ -67,10 +67,10 @@ def inspect(given: Inspect) -> None:
             matrix_result(inspect_matrix(load_matrix(given.model))), given.result, chosen
         )
         return
-    from nbtext.artifact.model import load_model
-    from nbtext.model.inspection import inspect as inspect_model
+    from nbtext.artifact.model import load_model_file
+    from nbtext.model.inspection import inspect_model
 
-    trained = load_model(given.model)
+    trained = load_model_file(given.model)
     found = inspect_model(
         trained,
         n_features=given.features,

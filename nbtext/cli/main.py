@@ -34,7 +34,7 @@ UNKNOWN = 2  # the lowest exit status of an error where 1 is an answer
 
 # The commands of the core; those of applications are in the registry. group: command: the first
 # line of its help. `nbtext --help` needs them without importing the commands.
-COMMANDS = {
+CORE_COMMANDS = {
     "Train and predict": {
         "train": "Train a model on labeled documents, and save it.",
         "predict": "Predict the labels of documents, and print one record for each, in order.",
@@ -53,15 +53,15 @@ COMMANDS = {
     },
 }
 # the module of a command, if it has another name
-MODULES = dict.fromkeys(COMMANDS["Change a model"], "growth")
+MODULES = dict.fromkeys(CORE_COMMANDS["Change a model"], "growth")
 
 HELP = "help"  # the command that prints the help of commands, and groups of their options
 
-DEMO = offer("demo", "nbtext demo\n")
+DEMO_EXAMPLE = offer("demo", "nbtext demo\n")
 HELP_TEXT = f"""Train and use text classifiers: Naive Bayes and linear models.
 
 \b
-{DEMO}nbtext train    letters/train -o letters.joblib
+{DEMO_EXAMPLE}nbtext train    letters/train -o letters.joblib
 nbtext predict  letters/test  -m letters.joblib
 nbtext evaluate letters/test  -m letters.joblib
 
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
     """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for commands in group_commands(COMMANDS).values() for name in commands]
+        return [name for commands in group_commands(CORE_COMMANDS).values() for name in commands]
 
     make_context = _without_empty_line()(click.Group.make_context)
     invoke = _without_empty_line()(click.Group.invoke)
@@ -101,7 +101,7 @@ class LazyGroup(click.Group):
             from nbtext.cli.help import help_command
 
             return help_command
-        if not any(cmd_name in commands for commands in COMMANDS.values()):
+        if not any(cmd_name in commands for commands in CORE_COMMANDS.values()):
             found: click.Command | None = find_command(cmd_name)
             if found is not None:
                 check_kind(found, click.Command, cmd_name)
@@ -123,7 +123,7 @@ class LazyGroup(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for group, commands in group_commands(COMMANDS).items():
+        for group, commands in group_commands(CORE_COMMANDS).items():
             with formatter.section(group):
                 formatter.write_dl(list(commands.items()))
 
@@ -189,7 +189,7 @@ def main() -> NoReturn:
     # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large
     # dense matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    status = run(sys.argv[1:])
+    status = run_command(sys.argv[1:])
     if sys.stderr is not None:
         sys.stderr.flush()
     # A normal exit of Python would take a tenth of a short command's time to free its memory, would
@@ -197,7 +197,7 @@ def main() -> NoReturn:
     os._exit(status)
 
 
-def run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     """Run one command, print at most one line about an error, and return the exit status."""
     given: set[str] = set()  # what options say about the whole run
     status, is_error = _run(arguments, given)

@@ -14,13 +14,13 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.settings import COLUMNS, HEADERS, InputSettings
+from nbtext.documents.settings import FOR_COLUMNS, HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError, number_of, require_label
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.parallel import use_twice
 from nbtext.records import frozen
-from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
+from nbtext.report.records import FASTTEXT, HEADER_FORMAT, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
@@ -45,7 +45,7 @@ OPERATORS: dict[str, Callable[[Any, float], Any]] = {
 
 
 @frozen
-class Condition:
+class ProbabilityBound:
     """A bound of the probability of a label, such as `spam>=0.9`."""
 
     label: str
@@ -65,7 +65,7 @@ class Condition:
         return ~self.holds(predictions)
 
 
-def parse_condition(text: str) -> Condition:
+def parse_probability_bound(text: str) -> ProbabilityBound:
     """Parse `LABEL>=P`, with any of OPERATORS; ValueError if it is something else."""
     found = re.fullmatch(r"\s*(.*?\S)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)\s*", text, re.DOTALL)
     try:
@@ -74,7 +74,7 @@ def parse_condition(text: str) -> Condition:
         bound = math.nan
     if found is None or not 0 <= bound <= 1:
         raise ValueError(f"{text!r} is not LABEL>=P, with a probability P from 0 to 1")
-    return Condition(found[1], found[2], bound)
+    return ProbabilityBound(found[1], found[2], bound)
 
 
 @frozen(kw_only=True)
@@ -96,11 +96,11 @@ class Predict:
         metavar="LABEL",
         title="Predictions",
     )
-    keep: Condition | None = setting(
+    keep: ProbabilityBound | None = setting(
         None,
         "Write only the documents for which this is true, such as 'spam>=0.9': the probability of a label is at "
         "least P. Also with >, <= and <.",
-        parse=parse_condition,
+        parse=parse_probability_bound,
         metavar="'LABEL>=P'",
         title="Predictions",
     )
@@ -206,7 +206,7 @@ def _name_table(name: str, output_format: str | None) -> str:
 
 def _predict_sources(given: Predict) -> int:
     """Predict the documents of all sources, and return the exit status."""
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.model.source_prediction import predict_source
 
     decisions = given.decisions
@@ -219,7 +219,7 @@ def _predict_sources(given: Predict) -> int:
             what = f"rows of SOURCE cannot be written as {given.result.to}"
             hint = f"choose from {', '.join((*ROW_FORMATS, *COLUMN_FORMATS))}"
             raise SettingsError(what, where="to", hint=hint)
-        read = replace(given.input, rows_for=COLUMNS)
+        read = replace(given.input, rows_for=FOR_COLUMNS)
     else:
         may_be_folder = given.cluster.cluster is not None
         chosen = running.result_format(
@@ -228,12 +228,12 @@ def _predict_sources(given: Predict) -> int:
         if chosen in COLUMN_FORMATS:
             raise SettingsError(f"{chosen} is for rows", where="to", hint="add --add-columns")
         _check_format(chosen, given)
-        read = replace(given.input, reads_one_mail=chosen == HEADER, keeps_skipped=True)
+        read = replace(given.input, reads_one_mail=chosen == HEADER_FORMAT, keeps_skipped=True)
         if may_be_folder:
             _predict_on_cluster(replace(given, input=read), chosen)
             return 0
-    fitted = load_model(given.model).fitted
-    answer = Answer(given, fitted.labels) if given.exit_status is not None else None
+    fitted = load_model_file(given.model).fitted
+    answer = AnswerStatus(given, fitted.labels) if given.exit_status is not None else None
     given.columns.find_scores(fitted.labels)
     filter = None if given.keep is None else Filter(given.keep, fitted.labels)
     blank = [
@@ -274,10 +274,10 @@ def _write(
     """
     columns = given.columns
     if columns.add_columns:
-        from nbtext.documents.rows import Target
+        from nbtext.documents.rows import OutputTarget
         from nbtext.report.columns import write_columns
 
-        target = Target(
+        target = OutputTarget(
             given.result.output,
             lambda: running.result_file(given.result, "jsonl"),
             running.is_watched(given.result.output),
@@ -308,7 +308,7 @@ class Filter:
     Raises SettingsError if the model does not have the label.
     """
 
-    def __init__(self, condition: Condition, labels: Sequence[str]) -> None:
+    def __init__(self, condition: ProbabilityBound, labels: Sequence[str]) -> None:
         require_label(condition.label, labels, "keep")
         self._condition = condition
         self._n_documents = self._n_kept = 0
@@ -352,7 +352,7 @@ class Filter:
         return f"kept {self._n_kept:,} of {number_of(self._n_documents, 'document')}; {n_others:,} {place}"
 
 
-class Answer:
+class AnswerStatus:
     """Whether each document has a label, as an exit status.
 
     Raises SettingsError if the model does not have the label.
@@ -398,7 +398,7 @@ class Answer:
 def _check_format(output_format: str, given: Predict) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
     refused = {
-        HEADER: (("coverage", "top_k", "score", "summary"), "holds one label"),
+        HEADER_FORMAT: (("coverage", "top_k", "score", "summary"), "holds one label"),
         FASTTEXT: (("coverage", "score", "summary"), "has no prediction sets, and no columns"),
     }
     decisions = given.decisions
@@ -423,7 +423,7 @@ def _predict_on_cluster(given: Predict, output_format: str) -> None:
     """Write the records to a file, or to one file per shard in a directory, on the workers of a
     cluster.
     """
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.cluster.executor import prediction_task
 
     output = given.result.output
@@ -433,7 +433,7 @@ def _predict_on_cluster(given: Predict, output_format: str) -> None:
         )
     running.refuse_compression(output)
     task = prediction_task(given.model, given.decisions, output_format)
-    trained_on = load_model(given.model).fitted.input
+    trained_on = load_model_file(given.model).fitted.input
     paths = (*given.sources, given.model, *((output,) if output != "-" else ()))
     with (
         running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (

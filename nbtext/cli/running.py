@@ -34,7 +34,7 @@ from nbtext.errors import (
 )
 from nbtext.features.settings import FeatureSettings
 from nbtext.output import (
-    STANDARD_OUTPUT,
+    STANDARD_OUTPUT_PATHS,
     Writer,
     atomic_output,
     check_output,
@@ -43,7 +43,7 @@ from nbtext.output import (
     lock_file,
 )
 from nbtext.parallel import share_heap
-from nbtext.report.records import OUTPUT_FORMATS, write_text
+from nbtext.report.records import OUTPUT_FORMATS, write_and_flush
 from nbtext.settings import refuse
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from nbtext.report.result import Result
     from nbtext.report.terminal import Screen
 
-MAX_NAMED = 5  # unknown encodings that are named
-MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
+MAX_NAMED_ENCODINGS = 5  # unknown encodings that are named
+MAX_INVALID_SHARE = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 FORMATS_OF_UNITS = {"file": "files", "mail": "mbox"}  # that read a stream as one document
 # suffixes of output files, and the format of each
 SUFFIX_TABLE = """
@@ -76,7 +76,7 @@ SUFFIX_TABLE = """
 .svmlight  svmlight
 .mtx       mtx
 """
-SUFFIXES = dict(map(str.split, SUFFIX_TABLE.strip().splitlines()))
+OUTPUT_SUFFIXES = dict(map(str.split, SUFFIX_TABLE.strip().splitlines()))
 
 
 def say(*sentences: str, quiet: bool = False) -> None:
@@ -92,16 +92,16 @@ def name_sources(sources: tuple[str, ...]) -> str:
 
 def is_watched(output: str = "-") -> bool:
     """Return whether results are printed on a terminal, where a progress bar would disturb them."""
-    return output in STANDARD_OUTPUT and sys.stdout.isatty()
+    return output in STANDARD_OUTPUT_PATHS and sys.stdout.isatty()
 
 
 def format_of(output: str, formats: Sequence[str]) -> str | None:
     """Return the one of these formats that the suffix of a file name implies; None if it implies no
     format.
     """
-    own = [suffix for suffix, name in SUFFIXES.items() if name in formats]
+    own = [suffix for suffix, name in OUTPUT_SUFFIXES.items() if name in formats]
     check_suffix(output, own, "the result cannot have this format")
-    return SUFFIXES.get(content_suffix(output)) if content_suffix(output) in own else None
+    return OUTPUT_SUFFIXES.get(content_suffix(output)) if content_suffix(output) in own else None
 
 
 def result_format(
@@ -126,7 +126,7 @@ def result_format(
 
 def check_format(output: str, output_format: str, where: str) -> None:
     """Raise SettingsError if the suffix of a file names another format than its own."""
-    own = [suffix for suffix, name in SUFFIXES.items() if name == output_format]
+    own = [suffix for suffix, name in OUTPUT_SUFFIXES.items() if name == output_format]
     check_suffix(output, own, f"the format is {output_format}", where)
 
 
@@ -172,7 +172,7 @@ def write_result(result: Result[Any], settings: ResultSettings, output_format: s
     if settings.spreadsheet_safe and output_format == "csv":
         texts = map(escape_formulas, texts)
     with result_file(settings, output_format) as file:
-        write_text(texts, file)
+        write_and_flush(texts, file)
 
 
 def say_result(result: Result[Any], output_format: str) -> None:
@@ -234,9 +234,9 @@ def model_output(output: str | None) -> Iterator[str]:
         yield target
 
 
-def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
+def save_and_summarize(model: TrainedModel, target: str, *, quiet: bool) -> None:
     """Save a model, and print a summary of it."""
-    from nbtext.artifact.model import save_model
+    from nbtext.artifact.model import save_model_file
     from nbtext.report.training import (
         format_approximation,
         format_decisions,
@@ -244,7 +244,7 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
         format_unused,
     )
 
-    save_model(model, target)
+    save_model_file(model, target)
     lines = format_training_summary(model), *format_decisions(model), *format_unused(model)
     say(*lines, quiet=quiet)
     if (note := format_approximation(model)) is not None:
@@ -257,7 +257,7 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
 
     change  is called as `update_source`
     """
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.documents.streams import is_url
 
     is_replaced = given.output is None and given.model != "-"
@@ -265,12 +265,12 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
         what = f"{given.model} is not a regular file, so that the changed model cannot replace it"
         raise SettingsError(what, where="MODEL", hint="name the new file with -o")
     with model_output(given.model if is_replaced else given.output) as target:
-        trained = load_model(given.model)
+        trained = load_model_file(given.model)
         with open_documents(
             given.sources, given.input, given.run, trained_on=trained.fitted.input
         ) as (source, on_batch):
             changed = change(trained, source, jobs=given.run.jobs, on_batch=on_batch)
-        save(changed, target, quiet=given.run.quiet)
+        save_and_summarize(changed, target, quiet=given.run.quiet)
 
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
@@ -351,7 +351,7 @@ def open_documents(
         def on_batch(block: Block, batch: Batch) -> None:
             advance(block.size)
             source.skipped.update(batch.notes)
-            if len(read.unknown_encodings) > MAX_NAMED:
+            if len(read.unknown_encodings) > MAX_NAMED_ENCODINGS:
                 batch.unknown_encodings = {}
             read.add_notes(batch)
             found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
@@ -363,7 +363,7 @@ def open_documents(
 
         def say_repairs(min_share: float = 0.0) -> None:
             read_as = settings.encoding or DEFAULT_ENCODING
-            for name, number in Counter(read.unknown_encodings).most_common(MAX_NAMED):
+            for name, number in Counter(read.unknown_encodings).most_common(MAX_NAMED_ENCODINGS):
                 what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
                 say(f"{what}; name the right one with --encoding", quiet=quiet)
             share = read.repaired_bytes / max(1, found["characters"])
@@ -377,7 +377,7 @@ def open_documents(
             yield source, on_batch
             counted.check()
         except NbtextError as error:
-            say_repairs(min_share=MAX_INVALID)  # which may be the reason
+            say_repairs(min_share=MAX_INVALID_SHARE)  # which may be the reason
             if isinstance(error, Missing) and type(error) in source.found:
                 error.name_option()
             if isinstance(error, InputError):
@@ -390,7 +390,7 @@ def open_documents(
         what = f"{number_of(counted.n_unread, 'document')} could not be read"
         say(f"{what}; the first is {counted.first}", quiet=quiet)
     say_repairs()
-    if output not in STANDARD_OUTPUT:
+    if output not in STANDARD_OUTPUT_PATHS:
         say(f"{number_of(counted.n_documents, 'document')} to {output}", quiet=quiet)
 
 
@@ -416,7 +416,7 @@ def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: f
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the
     encoding that fits.
     """
-    if share <= MAX_INVALID or "--encoding" in typed_options():
+    if share <= MAX_INVALID_SHARE or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252)"
     from nbtext.documents.recognition import guess_encodings
 
@@ -457,7 +457,7 @@ def check_report(path: str | None) -> None:
         return
     from nbtext.report.page.rendering import check_page
 
-    if path in STANDARD_OUTPUT:
+    if path in STANDARD_OUTPUT_PATHS:
         what = "the page and the result cannot both go to standard output"
         raise SettingsError(what, where="--report", hint="name a file")
     refuse_compression(path, "--report")

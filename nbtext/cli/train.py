@@ -95,7 +95,7 @@ def train(given: Train) -> None:
 
             reduction = limit_size(trained, given.max_model_bytes, jobs=given.run.jobs)
             saved = reduction.model
-        running.save(saved, target, quiet=given.run.quiet)
+        running.save_and_summarize(saved, target, quiet=given.run.quiet)
         if reduction is not None:
             from nbtext.report.training import format_reduction
 
@@ -148,10 +148,10 @@ def _train(given: Train) -> TrainedModel:
         hint = "name a model"
         raise SettingsError(what, where="model", hint=f"{hint}, or train on the documents")
     if is_model:
-        from nbtext.artifact.model import load_model
+        from nbtext.artifact.model import load_model_file
         from nbtext.model.growth import refit
 
-        return refit(load_model(given.sources[0]), given.model_settings)
+        return refit(load_model_file(given.sources[0]), given.model_settings)
     return _search(given) if given.is_search else _fit(given)
 
 

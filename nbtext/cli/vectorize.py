@@ -89,12 +89,12 @@ def _load_like(path: str | None) -> Like | None:
     if path is None:
         return None
     refuse_settings(FeatureSettings, because="the features are those of --like")
-    from nbtext.documents.streams import is_matrix
+    from nbtext.documents.streams import is_matrix_file
     from nbtext.features.matrix import load_matrix
     from nbtext.model.matrices import Like
 
-    if is_matrix(path):
+    if is_matrix_file(path):
         return Like.of_matrix(load_matrix(path))
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
-    return Like.of_model(load_model(path).fitted)
+    return Like.of_model(load_model_file(path).fitted)

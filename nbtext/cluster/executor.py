@@ -21,7 +21,7 @@ from nbtext.cluster.settings import ClusterSettings
 from nbtext.cluster.work import PredictionTask, Report
 from nbtext.documents.blocks import Shard
 from nbtext.documents.source import number_lines
-from nbtext.documents.streams import STANDARD_INPUT, unreadable
+from nbtext.documents.streams import STANDARD_INPUT, unreadable_file
 from nbtext.errors import (
     ClusterError,
     MissingExtra,
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 N_ADDED = 4  # counts of shards, which a worker holds in memory
 # shards for each thread of the cluster that may be predicted before an earlier one is written
-AHEAD = 4
+SHARDS_AHEAD = 4
 PART = "part-{:05}.{}"  # the file of a shard's records
 # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
 TIMEOUT = "10s"
 
 # reuse memory from batch to batch; with Dask's settings, malloc returns each large allocation to
 # the system
-MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
 # with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each
 # process
 LESS_MONITORING = {
@@ -106,7 +106,7 @@ class Workers:
         while len(parts) > 1:
             priority += 1
             groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
-            parts = [self._submit(work.add_counts, group, priority=priority) for group in groups]
+            parts = [self._submit(work.add_reports, group, priority=priority) for group in groups]
         return parts[0]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
@@ -202,7 +202,7 @@ class Workers:
 
     def _in_order(self, calls: Iterable[tuple[Any, ...]]) -> Iterator[Report]:
         """Yield the result of each call, in order; only a few are submitted ahead."""
-        n_ahead = AHEAD * self._n_threads()
+        n_ahead = SHARDS_AHEAD * self._n_threads()
         begun: deque[Future] = deque()
         for each in calls:
             begun.append(self._submit(*each))
@@ -261,7 +261,7 @@ def _processes(number: int) -> Iterator[LocalCluster]:
     import dask
     from distributed import LocalCluster
 
-    started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
+    started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MALLOC
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | LESS_MONITORING),
         interrupts_raise(),  # the context of the cluster ends its processes
@@ -366,7 +366,7 @@ def prediction_task(model: str, decisions: DecisionSettings, output_format: str)
     try:
         return PredictionTask(model, work.stamp_of(model), decisions, output_format)
     except OSError as error:
-        raise unreadable(model, error) from None
+        raise unreadable_file(model, error) from None
 
 
 def _finish(report: Report, on_batch: OnBatch | None = None) -> None:

@@ -18,7 +18,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from nbtext import __version__
-from nbtext.artifact.model import load_model
+from nbtext.artifact.model import load_model_file
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
@@ -31,7 +31,7 @@ from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
 from nbtext.records import dataclass, frozen
 from nbtext.report.predictions import predictions_result
-from nbtext.report.records import write_text
+from nbtext.report.records import write_and_flush
 from nbtext.report.result import format_result
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def without_result(report: Report) -> Report:
     return replace(report, result=None)
 
 
-def add_counts(reports: Sequence[Report]) -> Report:
+def add_reports(reports: Sequence[Report]) -> Report:
     """Return the sum of some counts; without a result if one of the shards had a problem."""
     parts = [report.result for report in reports]
     return Report(result=None if any(part is None for part in parts) else reduce(add, parts))
@@ -159,14 +159,14 @@ def predict_shard(
             found = predictions_result(
                 predictions, task=model.fitted.task.name, decisions=task.decisions
             )
-            write_text(format_result(found, task.output_format), file)
+            write_and_flush(format_result(found, task.output_format), file)
         report.result = records.getvalue()
     return report
 
 
 @lru_cache(maxsize=1)
 def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
-    model = load_model(path)
+    model = load_model_file(path)
     if stamp_of(path) != stamp:
         what = "is not the same file as on the machine of the command"
         raise ModelError(what, where=path, hint="put it on a file system that all workers share")

@@ -21,11 +21,11 @@ from nbtext.documents.blocks import ByteRange, ReadOptions, group_items, read_ra
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.fields import find_fields, find_value, take_columns
 from nbtext.documents.rows import (
-    LINES_HINT,
+    JSON_LINES_HINT,
     ChangedRows,
     Column,
     NewLabel,
-    Target,
+    OutputTarget,
     check_new,
     name_labels,
 )
@@ -36,10 +36,10 @@ from nbtext.output import Sink
 from nbtext.records import frozen
 
 BLOCK_ROWS = 1 << 12
-BLOCK_BYTES = 1 << 20
+ARROW_BLOCK_BYTES = 1 << 20
 FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 MAX_REASON = 200  # characters of an error of pyarrow
-GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
+ROW_GROUP_BYTES = 128 << 20  # of a row group of a Parquet file that is written
 
 
 def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -58,7 +58,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         if file is None:
             what = "a Parquet file cannot be read from standard input or a pipe"
             raise InputError(what, where=stream.path, hint="save it as a file")
-        table = ParquetFile(file, pre_buffer=False, buffer_size=BLOCK_BYTES)
+        table = ParquetFile(file, pre_buffer=False, buffer_size=ARROW_BLOCK_BYTES)
         start, names = _begin(stream, options, table.schema_arrow, "parquet")
 
         def count(place: int) -> int:
@@ -91,7 +91,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             if options.byte_range is not None and options.byte_range.start:
                 return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
-            source = pa.PythonFile(_Blocks(read_raw_blocks(stream)), mode="r")
+            source = pa.PythonFile(_ArrowBlocks(read_raw_blocks(stream)), mode="r")
             batches = pa.ipc.open_stream(source)
             start, _ = _begin(stream, options, batches.schema, "arrow")
             yield from _make_blocks(start, ((batch, stream.newly_read()) for batch in batches))
@@ -186,7 +186,7 @@ def _make_blocks(start: ArrowRows, batches: Iterator[tuple[Any, int]]) -> Iterat
 
 def _rows_of_block(n_rows: int, n_bytes: int) -> int:
     """Return how many rows of a mean size are read at once."""
-    return max(1, min(BLOCK_ROWS, BLOCK_BYTES * n_rows // max(1, n_bytes)))
+    return max(1, min(BLOCK_ROWS, ARROW_BLOCK_BYTES * n_rows // max(1, n_bytes)))
 
 
 @contextmanager
@@ -218,7 +218,7 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
         yield file
 
 
-class _Blocks(io.RawIOBase):
+class _ArrowBlocks(io.RawIOBase):
     """Blocks of bytes as a read-only file object."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
@@ -361,7 +361,7 @@ def table_of_rows(
             arrays.append(pa.array([record.get(name) for record in records], kind))
         except (pa.ArrowException, TypeError, OverflowError):
             what = f"the values of `{name}` are of several types, which one column cannot hold"
-            raise InputError(what, where=path, hint=LINES_HINT) from None
+            raise InputError(what, where=path, hint=JSON_LINES_HINT) from None
     table = pa.RecordBatch.from_arrays(arrays, names=list(names))
     options = ReadOptions(Encoding("utf-8"), InputSettings())
     return ArrowRows("arrow", path, table, 1, options)
@@ -415,7 +415,9 @@ def convert_arrow_errors(path: str) -> Iterator[None]:
         raise InputError(what, where=path, hint="write the file again") from None
 
 
-def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+def write_parquet(
+    changed: Iterable[ChangedRows], target: OutputTarget, settings: InputSettings
+) -> None:
     """Write the rows of Parquet files after some changes.
 
     Raises
@@ -432,7 +434,7 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
     tables = _change_tables(changed, settings)
     schema, _ = next(tables)
     groups = group_items(
-        tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=GROUP_BYTES
+        tables, lambda changed: int(changed[0].nbytes), n_items=inf, size=ROW_GROUP_BYTES
     )
     with _open(target) as file, ParquetWriter(file, schema) as writer:
         for group, _ in groups:
@@ -440,7 +442,9 @@ def write_parquet(changed: Iterable[ChangedRows], target: Target, settings: Inpu
             del group  # before the next one is read
 
 
-def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+def write_arrow(
+    changed: Iterable[ChangedRows], target: OutputTarget, settings: InputSettings
+) -> None:
     """Write the rows of Arrow files after some changes; compressed with LZ4 if the name ends with
     .feather.
 
@@ -463,7 +467,7 @@ def write_arrow(changed: Iterable[ChangedRows], target: Target, settings: InputS
                         arrays[place] = dictionaries[place] = pa.concat_arrays([known, array])
                     except pa.ArrowInvalid:
                         what = f"the column `{schema.names[place]}` has too many values for its type, {array.type}"
-                        raise InputError(what, where=rows.path, hint=LINES_HINT) from None
+                        raise InputError(what, where=rows.path, hint=JSON_LINES_HINT) from None
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
@@ -493,7 +497,7 @@ def _change_tables(
         for name in settings.label_names if new_labels else ():
             if name not in old_schema.names:
                 raise InputError(
-                    f"no column `{name}` for the new labels", where=rows.path, hint=LINES_HINT
+                    f"no column `{name}` for the new labels", where=rows.path, hint=JSON_LINES_HINT
                 )
             place = old_schema.names.index(name)
             arrays[place] = _replace_labels(rows, arrays[place], new_labels, name, settings)
@@ -537,7 +541,9 @@ def _replace_labels(
         value = name_labels(label, settings, is_list=is_list)[name]
         if isinstance(value, list) and not is_list:
             if len(value) != 1:
-                raise InputError(f"a cell of `{name}` holds one label", where=path, hint=LINES_HINT)
+                raise InputError(
+                    f"a cell of `{name}` holds one label", where=path, hint=JSON_LINES_HINT
+                )
             value = value[0]
         values.append(value if is_list else str(value))
     try:
@@ -550,7 +556,7 @@ def _replace_labels(
         return _replace_rows(column, labels, new)
     except (pa.ArrowException, TypeError, ValueError):
         what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
-        raise InputError(what, where=path, hint=LINES_HINT) from None
+        raise InputError(what, where=path, hint=JSON_LINES_HINT) from None
 
 
 def _type_of(column: Column) -> Any:
@@ -572,7 +578,7 @@ def _type_of(column: Column) -> Any:
 
 
 @contextmanager
-def _open(target: Target) -> Iterator[Any]:
+def _open(target: OutputTarget) -> Iterator[Any]:
     target.refuse_terminal()
     with target.open() as file:
         yield Sink(file)

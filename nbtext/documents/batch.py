@@ -28,12 +28,12 @@ from nbtext.documents.fields import (
     name_of,
     read_indicators,
     read_label,
-    read_text,
+    read_text_value,
     several_labels,
 )
 from nbtext.documents.settings import (
-    COLUMNS,
     DEFAULT_TEXT,
+    FOR_COLUMNS,
     HEADERS,
     VALUES,
     InputSettings,
@@ -52,7 +52,7 @@ NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
 FILES_HINT = "put texts in folders named after their labels, or name the format of the files with --input-format"
 LABEL_HINT = "name the key or column of the label with --label-field"
-LINES_HINT = (
+FASTTEXT_HINT = (
     "begin each line with __label__NAME and a space, or name the file format with --input-format"
 )
 ONE_HINT = "give documents with one label each"
@@ -476,7 +476,7 @@ def _hint_of_line(line: str) -> str:
         return f"give {delimiter} if it is a table"
     if (found := _other_prefix.match(line)) is not None:
         return f"labels begin with {LABEL_PREFIX}, as in: sed 's/^{found[0]}/{LABEL_PREFIX}/' FILE"
-    return LINES_HINT
+    return FASTTEXT_HINT
 
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
@@ -538,7 +538,7 @@ def list_skipped(skipped: Mapping[str, int]) -> list[str]:
     return [f"skipped {number:,}: {reason}" for reason, number in sorted(skipped.items())]
 
 
-def unreadable(place: str, problem: InputError, settings: InputSettings) -> Batch:
+def make_unreadable_batch(place: str, problem: InputError, settings: InputSettings) -> Batch:
     """Return a batch of one document that cannot be read, at a place that is its id."""
     n_columns = len(settings.text_field) if settings.separate_fields else 1
     return Batch([place], ([""],) * n_columns, [None], {0: problem.locate(place)})
@@ -574,7 +574,7 @@ def make_batch(
         values = columns.get(name, missing)
         if set(map(type, values)) <= {str}:
             return values
-        return read_each(values, partial(read_text, name=name), found)
+        return read_each(values, partial(read_text_value, name=name), found)
 
     ids = [
         name_of(text) or f"{origin}{numbers[row]}"
@@ -646,7 +646,7 @@ def make_batch_of_objects(
         is_object = isinstance(value, dict)
         records.append(value if is_object else {})
         if isinstance(value, InputError):
-            if settings.rows_for in (COLUMNS, VALUES):  # no key can be added to it
+            if settings.rows_for in (FOR_COLUMNS, VALUES):  # no key can be added to it
                 raise value.locate(f"{origin}{numbers[row]}")
             problems[row] = value
         elif not is_object:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 NEWLINE = ord("\n")
-MAX_LINES = 1 << 14  # of a block; short lines would make large batches
+MAX_BLOCK_LINES = 1 << 14  # of a block; short lines would make large batches
 
 
 class ByteRange(NamedTuple):
@@ -211,14 +211,14 @@ class LineSplitter:
         n_lines = count_byte(whole, NEWLINE) + (not whole.endswith(b"\n"))
         if not whole:
             return
-        if n_lines <= MAX_LINES and len(whole) <= self._limit:
+        if n_lines <= MAX_BLOCK_LINES and len(whole) <= self._limit:
             yield self._block(whole, n_lines)
             return
         lines = whole.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for start, stop in cut(
-            list(accumulate(len(line) + 1 for line in lines)), MAX_LINES, self._limit + 1
+            list(accumulate(len(line) + 1 for line in lines)), MAX_BLOCK_LINES, self._limit + 1
         ):
             if len(lines[start]) > self._limit:
                 yield self._too_long_line()

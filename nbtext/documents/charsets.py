@@ -10,12 +10,12 @@ from functools import lru_cache
 
 MAX_NAME = 60  # characters
 # codecs of escapes, some of which take quadratic time
-NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+ESCAPE_CODECS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 # The Python codec that decodes most of an encoding, and all labels of it by
 # https://encoding.spec.whatwg.org, without the encodings that the standard replaces for the safety
 # of browsers. Labels are in lower case, without punctuation. cp1252 stands for Latin-1 and ASCII,
 # gb18030 for GB 2312, cp949 for EUC-KR: mailers name the smaller set.
-LABELS = """\
+ENCODING_LABELS = """\
 utf-8 unicode11utf8 unicode20utf8 utf8 xunicode20utf8
 cp866 866 cp866 csibm866 ibm866
 iso8859-2 csisolatin2 iso88592 iso885921987 isoir101 l2 latin2
@@ -58,7 +58,7 @@ utf-16-le csunicode iso10646ucs2 ucs2 unicode unicodefeff utf16 utf16le
 """
 _codecs = {
     label: codec
-    for codec, *labels in map(str.split, re.split(r"\n(?=\S)", LABELS.strip()))
+    for codec, *labels in map(str.split, re.split(r"\n(?=\S)", ENCODING_LABELS.strip()))
     for label in labels
 }
 _punctuation = re.compile(r"[^0-9a-z]+")
@@ -104,7 +104,7 @@ def text_codec(name: str) -> str | None:
     """
     try:
         codec = codecs.lookup(name).name
-        if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:
+        if codec in ESCAPE_CODECS or len("\n".encode(codec).decode(codec)) != 1:
             return None
     except (LookupError, ValueError):
         return None

@@ -33,7 +33,7 @@ CODECS_WITHOUT_BOM = {
 # characters of a text of four bytes each, of which there are three copies in some formats
 MAX_WIDE = 60_000_000
 WIDE_BYTES = 3  # a character that needs more has four
-ESCAPE = "nbtext-escape"  # the name of an error handler
+ESCAPE_HANDLER = "nbtext-escape"  # the name of an error handler
 UNICODE = ("utf-8", "utf-16", "utf-32")  # codecs that have all characters begin with these
 
 _surrogate = re.compile("[\ud800-\udfff]")
@@ -145,7 +145,7 @@ def to_utf8(blocks: Iterator[bytes], encoding: Encoding) -> Iterator[bytes]:
     Invalid bytes become lone surrogates, which are not valid in UTF-8 either. So each line is
     repaired where it is read, as a line of UTF-8 is; see `Encoding.decode_line`.
     """
-    decoder = codecs.getincrementaldecoder(encoding.codec)(ESCAPE)
+    decoder = codecs.getincrementaldecoder(encoding.codec)(ESCAPE_HANDLER)
     for block in blocks:
         if text := decoder.decode(block):
             yield text.encode("utf-8", "surrogatepass")
@@ -167,7 +167,7 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
         ), error.end
 
 
-codecs.register_error(ESCAPE, _escape)
+codecs.register_error(ESCAPE_HANDLER, _escape)
 
 
 def encoding_of(settings: InputSettings) -> Encoding:
@@ -224,7 +224,7 @@ def decode_named(data: bytes, encoding: Encoding, charset: str | None) -> Decode
     return replace(encoding, codec=codec).decode_rest(data)._replace(unknown=unknown)
 
 
-def check_width(text: str) -> None:
+def check_text_width(text: str) -> None:
     """Raise InputError if a text is so long and so wide that the copies of its columns or tags
     would fill the memory.
 

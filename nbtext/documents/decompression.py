@@ -20,13 +20,14 @@ MAGIC = {
 MAGICS = tuple(MAGIC)
 # follow "BZh" and a digit: a block, or the end of the data
 BZIP2_BLOCKS = b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"
-SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-HEAD_BYTES = 10  # enough to recognize every compression
-BLOCK_BYTES = 1 << 20  # decompressed bytes that are yielded at a time, at least
+COMPRESSION_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+MAGIC_BYTES = 10  # enough to recognize every compression
+DECOMPRESSED_BLOCK_BYTES = 1 << 20  # decompressed bytes that are yielded at a time, at least
 # compressed bytes at a time, because what follows the end of a stream is copied; those of gzip and
 # zstd decompress to at most 32 MiB
-PIECE_BYTES = 1 << 10
-LIMITED = ("bzip2", "xz")  # whose decompressors return BLOCK_BYTES at most, and the rest later
+COMPRESSED_PIECE_BYTES = 1 << 10
+# whose decompressors return DECOMPRESSED_BLOCK_BYTES at most, and the rest later
+LIMITED = ("bzip2", "xz")
 XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
 
 
@@ -43,7 +44,7 @@ def compression_of(head: bytes) -> str | None:
 def suffix_compression(path: str) -> tuple[str, str | None]:
     """Return the path without the suffix of a compression, and the name of that compression."""
     lowered = path.lower()
-    for suffix, name in SUFFIXES.items():
+    for suffix, name in COMPRESSION_SUFFIXES.items():
         if lowered.endswith(suffix):
             return path[: -len(suffix)], name
     return path, None
@@ -67,12 +68,12 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
         No library for zstd is installed.
     """
     unpacker: Any = None  # of the current stream; None between two of them
-    limits = [BLOCK_BYTES] if compression in LIMITED else []
+    limits = [DECOMPRESSED_BLOCK_BYTES] if compression in LIMITED else []
     for raw in packed:
         unpacked: list[bytes] = []
         size = 0
-        for start in range(0, len(raw), PIECE_BYTES):
-            data = raw[start : start + PIECE_BYTES]
+        for start in range(0, len(raw), COMPRESSED_PIECE_BYTES):
+            data = raw[start : start + COMPRESSED_PIECE_BYTES]
             while data or not getattr(unpacker, "needs_input", True):
                 if unpacker is None:
                     data = data.lstrip(b"\0")  # zeros that pad the file
@@ -92,7 +93,7 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
                 if unpacker.eof:
                     data = unpacker.unused_data
                     unpacker = None
-                if size >= BLOCK_BYTES:
+                if size >= DECOMPRESSED_BLOCK_BYTES:
                     yield b"".join(unpacked)
                     unpacked.clear()
                     size = 0

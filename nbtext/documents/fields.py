@@ -21,18 +21,18 @@ SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = (
     "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
 )
-INDICATOR_HINT = (
+INDICATOR_FIELDS_HINT = (
     f"{FIELDS_HINT}; --missing-labels names values that say that a label was not judged"
 )
 # labels of an error message, and keys or columns
-MAX_SHOWN = 5
+MAX_LABELS_SHOWN = 5
 MAX_NAMES_SHOWN = 20
-MAX_CHARACTERS = 40  # of each
+MAX_CHARACTERS_OF_EACH = 40  # of each
 HEADER_HINT = "name the columns with --text-field and --label-field; without a header in the file, give numbers from 1"
 DEFAULTS = InputSettings()
 LABEL_PREFIX = "__label__"  # of the labels in a line of fastText
 # Python's `str` of values that stand for a missing one in tables
-MISSING = ("nan", "NaN", "NaT", "<NA>")
+MISSING_VALUES = ("nan", "NaN", "NaT", "<NA>")
 NESTED = (list, tuple, dict)
 TYPE_NAMES = {
     dict: "an object",
@@ -74,7 +74,7 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str):
         return str(value)  # not an object of a subclass
     text = None if value is None else str(value)
-    return None if text in MISSING else text
+    return None if text in MISSING_VALUES else text
 
 
 def name_of(value: Any) -> str | None:
@@ -165,7 +165,7 @@ def _hint_of_keys(value: Any, name: str) -> str:
     if not isinstance(value, dict) or not value:
         return "each item is one label: a text or a number"
     if all(str(inner).lower() in HAS_LABEL for inner in value.values()):
-        names = [f"{name}.{key}" for key in value][:MAX_SHOWN]
+        names = [f"{name}.{key}" for key in value][:MAX_LABELS_SHOWN]
         return f"name the keys of all labels, as in --label-fields {','.join(names)}"
     texts = [key for key, inner in value.items() if isinstance(inner, str)]
     usual = [key for key in USUAL_KEYS if key in texts]
@@ -209,14 +209,14 @@ def read_indicators(
     for (name, label), value, text in zip(labels.items(), values, texts, strict=True):
         has_label = value is not MISSING_KEY and HAS_LABEL.get((text or "").lower())
         if has_label is None:
-            what = f"`{name}` is {(text or '')[:MAX_CHARACTERS]!r}, expected 0 or 1"
-            raise InputError(what, hint=INDICATOR_HINT if text is not None else FIELDS_HINT)
+            what = f"`{name}` is {(text or '')[:MAX_CHARACTERS_OF_EACH]!r}, expected 0 or 1"
+            raise InputError(what, hint=INDICATOR_FIELDS_HINT if text is not None else FIELDS_HINT)
         if has_label:
             found.append(label)
     return collect_labels(found, settings)
 
 
-def read_text(value: Any, name: str) -> str | None:
+def read_text_value(value: Any, name: str) -> str | None:
     """Return a value as text; None for null and a missing key; InputError for what is nested."""
     if isinstance(value, NESTED):
         raise InputError(f"`{name}` is {TYPE_NAMES[type(value)]}, expected a string")
@@ -277,7 +277,7 @@ def parse_json(value: Any) -> Any:
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
     """Return the error for a document with another number of labels than one."""
-    names = f" ({format_names(labels, MAX_SHOWN)})" if labels else ""
+    names = f" ({format_names(labels, MAX_LABELS_SHOWN)})" if labels else ""
     what = f"the document has {number_of(len(labels), 'label')}{names}, but exactly one is expected"
     return InputError(what, hint=hint)
 
@@ -398,7 +398,7 @@ def find_delimiter(line: str, names: Collection[str]) -> str:
     """
     for mark in sorted({*_no_name.findall(line[:MAX_HEADER])}):
         cells = {cell.strip(' "\r\n') for cell in line.split(mark)}
-        if cells.issuperset(names) and max(map(len, cells)) <= MAX_CHARACTERS:
+        if cells.issuperset(names) and max(map(len, cells)) <= MAX_CHARACTERS_OF_EACH:
             return f"--delimiter {'$' * (not mark.isprintable())}{mark!r}"
     return ""
 
@@ -439,5 +439,8 @@ def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
     """Format the first names of labels, keys or columns for an error message, shortened to a
     readable length.
     """
-    short = (name if len(name) <= MAX_CHARACTERS else f"{name[:MAX_CHARACTERS]}…" for name in names)
+    short = (
+        name if len(name) <= MAX_CHARACTERS_OF_EACH else f"{name[:MAX_CHARACTERS_OF_EACH]}…"
+        for name in names
+    )
     return list_some(short, most) or "none"

@@ -26,8 +26,8 @@ from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import ReadOptions, Shard
 from nbtext.documents.decoding import BOMS, Decoded, Encoding, encoding_of
 from nbtext.documents.decompression import (
+    COMPRESSION_SUFFIXES,
     MAGICS,
-    SUFFIXES,
     check_compression,
     suffix_compression,
     too_long,
@@ -69,18 +69,19 @@ MAX_UNNAMED = 64
 
 READ_BYTES = 1 << 20
 BLOCK_FILES = 256
-BLOCK_BYTES = 8 << 20
-UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
+FILE_BLOCK_BYTES = 8 << 20
+# assumed ratio of the decompressed size to the size of a compressed file
+ASSUMED_UNPACKED_RATIO = 20
 SAMPLE_FILES = 16  # of a block, in which headers of mails are looked for
 SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 SPECIAL_BEGINNINGS = BOMS + MAGICS + recognition.BEGINNINGS
-COMPRESSED = tuple(SUFFIXES)
+COMPRESSED = tuple(COMPRESSION_SUFFIXES)
 SPECIAL_SUFFIXES = (*COMPRESSED, *HTML_SUFFIXES)
 # most files begin with none of these, and need not be compared with each beginning
-FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
+SPECIAL_FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 BROKEN_LINK = "broken symbolic link"
-HIDDEN = "hidden file or folder"
+HIDDEN_FILE = "hidden file or folder"
 LINK_LOOP = "symbolic link loop"
 
 
@@ -202,7 +203,7 @@ def _list_remote_files(
     for names in streams.list_files(root):
         path = "/".join((root.rstrip("/"), *names))
         if any(name.startswith(".") for name in names):
-            tree.skipped.append((path, HIDDEN))
+            tree.skipped.append((path, HIDDEN_FILE))
         elif any(map(_is_junk, names)):
             tree.skipped.append((path, JUNK))
         elif any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
@@ -247,7 +248,7 @@ def _list_local_files(
     try:
         open_folder(root, _Folder(os.path.join(root, "")))
     except OSError as error:
-        raise streams.unreadable(root, error) from None
+        raise streams.unreadable_file(root, error) from None
     while stack:
         entry, folder = stack.pop()
         name = entry.name
@@ -257,7 +258,7 @@ def _list_local_files(
             is_hidden = name[0] == "."
             has_mails = (os.path.isdir(os.path.join(path, each)) for each in MAILDIR)
             if is_hidden and (folder.place or not all(has_mails)):
-                reason = HIDDEN
+                reason = HIDDEN_FILE
             elif _is_junk(name):
                 reason = JUNK
             elif folder.in_maildir and _is_deleted(name):
@@ -500,7 +501,7 @@ def is_directory(path: str) -> bool:
         if not os.access(path, os.R_OK):
             raise PermissionError(errno.EACCES, "")
     except (OSError, ValueError) as error:
-        raise streams.unreadable(path, error) from None
+        raise streams.unreadable_file(path, error) from None
     return stat.S_ISDIR(status.st_mode)
 
 
@@ -582,7 +583,7 @@ class FileDocuments:
             if not (
                 not isinstance(content, bytes)
                 or path.lower().endswith(SPECIAL_SUFFIXES)
-                or (content[:1] in FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
+                or (content[:1] in SPECIAL_FIRST_BYTES and content.startswith(SPECIAL_BEGINNINGS))
                 or (not may_hold_nul and content.find(b"\0", 0, recognition.HEAD_BYTES) >= 0)
             ):
                 try:  # `suppress` would take as long as a short file
@@ -660,7 +661,7 @@ class FileDocuments:
             if content == errno.EFBIG:
                 raise too_long(limit)
             if is_named or not (content == errno.EINVAL or os.path.islink(path)):
-                raise streams.unreadable(path, OSError(content, os.strerror(content)))
+                raise streams.unreadable_file(path, OSError(content, os.strerror(content)))
             if settings.keeps_skipped:
                 raise InputError(
                     f"is a {UNREADABLE_LINK}", hint="correct its target (ls -l shows it)"
@@ -670,7 +671,7 @@ class FileDocuments:
             content = unpack(content, compression, limit=limit)
         kind = kind_of(content[: recognition.HEAD_BYTES], encoding)
         is_text = is_named or path.lower().endswith(".txt")
-        if kind is not None and kind.name == recognition.BINARY.name and is_text:
+        if kind is not None and kind.name == recognition.BINARY_FILE.name and is_text:
             kind = recognition.find_utf_16(content[: recognition.HEAD_BYTES])
         if kind is not None:
             if is_named or (settings.keeps_skipped and kind not in recognition.OUTPUTS):
@@ -721,9 +722,9 @@ def read_directory(shard: Shard, options: ReadOptions) -> Iterator[Block]:
         total = 0
         for path in sample:
             with suppress(OSError):
-                ratio = UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
+                ratio = ASSUMED_UNPACKED_RATIO if path.endswith(COMPRESSED) else 1
                 total += min(os.stat(path).st_size * ratio, limit)
-        n_files = min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)) or 1
+        n_files = min(BLOCK_FILES, FILE_BLOCK_BYTES * len(sample) // max(total, 1)) or 1
         files = slice(start, start + n_files)
         part = replace(shard, paths=paths[files], labels=shard.labels[files])
         documents = FileDocuments(part, options)

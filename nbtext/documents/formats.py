@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from nbtext.documents.decompression import SUFFIXES, suffix_compression
+from nbtext.documents.decompression import COMPRESSION_SUFFIXES, suffix_compression
 from nbtext.documents.recognition import (
     BEGINNINGS,
     BROKEN_ZIP,
     HEAD_BYTES,
     MATRIX,
-    MODEL,
+    MODEL_FILE,
     find_utf_16,
     may_begin,
     name_binary,
@@ -45,7 +45,7 @@ MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
 MBOX_SUFFIX = ".mbox"
 MAIL_SUFFIXES = (".eml", ".emlx")
-MAIL_ENDS = (*MAIL_SUFFIXES, *SUFFIXES)  # of the name of a mail
+MAIL_ENDS = (*MAIL_SUFFIXES, *COMPRESSION_SUFFIXES)  # of the name of a mail
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 # of files that nbtext writes, or that users expect it to write
 OTHER_SUFFIXES = set(str.split(".npz .joblib .md .svg .png .pdf .docx .xlsx .xls .ods"))
@@ -325,7 +325,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     kind = recognize(head)
     if kind is MATRIX or (kind is BROKEN_ZIP and suffix == ".npz"):
         return FORMATS["matrix"]
-    if kind is MODEL:
+    if kind is MODEL_FILE:
         raise InputError("is a model, not a source of documents", where=path, hint=MODEL_HINT)
     if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
         kind = name_binary(head, "--input-format lines reads it as text all the same")

@@ -10,9 +10,9 @@ import re
 from html import unescape
 
 from nbtext.documents.charsets import find_codec
-from nbtext.documents.decoding import Decoded, Encoding, check_width, decode_named, detect_bom
+from nbtext.documents.decoding import Decoded, Encoding, check_text_width, decode_named, detect_bom
 
-HIDDEN = {"script", "style", "template"}  # their content is not shown
+HIDDEN_TAGS = {"script", "style", "template"}  # their content is not shown
 BLOCK_NAMES = """
 address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt embed
 fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input
@@ -60,7 +60,7 @@ def decode_html(data: bytes, encoding: Encoding, charset: str | None = None) -> 
         names = [] if encoding.is_typed else [charset, declared_encoding(data)]
         known = [name for name in names if name and find_codec(name, is_web=True)]
         decoded = decode_named(data, encoding, next(filter(None, [*known, *names]), None))
-    check_width(decoded.text)
+    check_text_width(decoded.text)
     return decoded._replace(text=text_of_html(decoded.text))
 
 
@@ -158,7 +158,7 @@ def _replace_markup(html: str, start: int) -> tuple[str, int]:
     end = rest.end() if rest else len(html)
     slash = tag[1]
     name = tag[2].lower()
-    if name in HIDDEN and not slash:
+    if name in HIDDEN_TAGS and not slash:
         closing = re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE).search(html, end)
         return "\n", closing.start() if closing else len(html)
     return "\n" if name in BLOCKS else "", end

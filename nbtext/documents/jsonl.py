@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from nbtext.documents.rows import ObjectRows
 
 LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
-MAX_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
+MAX_JSON_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
 # by which an item of an array may exceed the limit of a document: it is read to its end, and is a
 # problem of its own; a longer item ends the reading, because the rest of a broken file looks so
 MAX_EXCESS = 1 << 20  # characters
-JSON_BLANKS = " \t\r"
+JSON_LINE_BLANKS = " \t\r"
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
 
@@ -162,7 +162,7 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
     values: list[Any] = []
     numbers = []
     for line, text in enumerate(decoded.texts):
-        if not text.strip(JSON_BLANKS):
+        if not text.strip(JSON_LINE_BLANKS):
             continue
         numbers.append(lines.block.first_line + line)
         try:
@@ -202,9 +202,9 @@ def _parse_line(line: str) -> Any:
 def check_values(text: str) -> None:
     """Raise InputError if JSON has so many values that they would fill the memory."""
     if len(text) > LARGE_CHARACTERS and has_more_values(
-        text.encode("utf-8", "surrogatepass"), MAX_VALUES
+        text.encode("utf-8", "surrogatepass"), MAX_JSON_VALUES
     ):
-        what = f"the JSON has more than {MAX_VALUES:,} values"
+        what = f"the JSON has more than {MAX_JSON_VALUES:,} values"
         raise InputError(what, hint="leave out other keys, or split the document")
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nbtext.documents.batch import Batch, Block, unreadable
+from nbtext.documents.batch import Batch, Block, make_unreadable_batch
 from nbtext.documents.blocks import (
     LineBlock,
     ReadOptions,
@@ -62,7 +62,7 @@ class LineDocuments:
         problem = too_long(self.settings.max_document_bytes).locate(place)
         if self.settings.keeps_rows:  # the block has no bytes
             raise problem
-        return unreadable(place, problem, self.settings)
+        return make_unreadable_batch(place, problem, self.settings)
 
     def place(self, line: int) -> str:
         """Return the place of a line; the first line of the block is line 0."""

@@ -30,7 +30,7 @@ from nbtext.documents.blocks import (
     read_line_blocks,
     read_raw_blocks,
 )
-from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_width, decode_named
+from nbtext.documents.decoding import BOMS, Decoded, Encoding, check_text_width, decode_named
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import DEFAULTS, name_of
 from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
@@ -42,7 +42,7 @@ from nbtext.records import dataclass
 BLOCK_MAILS = 64
 # of a mail or a part; the library keeps an object for each, and further ones are ignored
 MAX_HEADER_LINES = 10_000
-MAX_HEADER_BYTES = 1 << 20
+MAX_MAIL_HEADER_BYTES = 1 << 20
 # characters of a MIME header; the standard library parses parameters in quadratic time
 MAX_MIME_HEADER = 4_000
 # characters of another header; longer ones keep their =?encoded words?=, for the same reason
@@ -50,7 +50,7 @@ MAX_ENCODED_HEADER = 8_000
 MAX_DEPTH = 100  # of nested MIME parts; deeper ones are text as they are
 MAX_PARTS = 10_000  # of a mail; further ones are ignored
 MAILS = ("message/rfc822", "message/global", "message/news")  # an attached mail is text
-NO_TEXT = {
+UNREAD_TEXT_TYPES = {
     "text/calendar",
     "text/css",
     "text/javascript",
@@ -163,7 +163,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
         # the library documents no errors for broken headers; then everything after them is the text
         texts = [encoding.decode_rest(content[start:])]
     mail = Mail(body=remove_invisible("\n".join(decoded.text for decoded in texts)))
-    check_width(mail.body)
+    check_text_width(mail.body)
     for decoded in texts:
         mail.count_repairs(decoded)
     for name, value in message.raw_items():
@@ -188,7 +188,7 @@ def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:
     """Return the headers that begin at a place, as many as are read, and where the body begins."""
     found = _headers.match(content, start, stop)
     end = found.end() if found else start
-    lines = _header_lines.match(content, start, min(end, start + MAX_HEADER_BYTES))
+    lines = _header_lines.match(content, start, min(end, start + MAX_MAIL_HEADER_BYTES))
     return BytesHeaderParser(policy=POLICY).parsebytes(lines.group() if lines else b""), end
 
 
@@ -242,7 +242,7 @@ class _Parts:
             is_digest = kind == "multipart/digest"
             for begin, end in ranges:
                 yield from self._texts_of_range(begin, end, depth + 1, is_mail=is_digest)
-        elif kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
+        elif kind.startswith(("text/", "multipart/", "message/")) and kind not in UNREAD_TEXT_TYPES:
             data = _decode_transfer(self._content[start:stop], transfer)
             decode = decode_html if kind == "text/html" else decode_named
             yield decode(data, self._encoding, message.get_content_charset())

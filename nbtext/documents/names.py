@@ -14,7 +14,7 @@ import numpy as np
 from nbtext.arrays import Array, Bytes, Integers
 from nbtext.kernel import choose_version
 
-PIECE_BYTES = 1 << 20  # bytes that are decoded at once
+DECODED_PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 
 
 def pack_names(names: Iterable[str]) -> tuple[Bytes, Integers]:
@@ -82,8 +82,8 @@ def are_utf8(blob: Bytes, offsets: Integers) -> bool:
         return False
     decoder = getincrementaldecoder("utf-8")("surrogatepass")
     try:
-        for start in range(0, len(blob), PIECE_BYTES):
-            decoder.decode(blob[start : start + PIECE_BYTES].tobytes())
+        for start in range(0, len(blob), DECODED_PIECE_BYTES):
+            decoder.decode(blob[start : start + DECODED_PIECE_BYTES].tobytes())
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False

@@ -68,14 +68,14 @@ OLD_OFFICE = OFFICE._replace(
 OUTLOOK = Kind("mail archive of Outlook", "write it as mbox files, for example with readpst")
 IMAGE = Kind("image")
 ARCHIVE = Kind("archive", "unpack it first")
-BINARY = Kind("binary file", "if it is text, name its --encoding")
-MODEL = Kind("nbtext model")
+BINARY_FILE = Kind("binary file", "if it is text, name its --encoding")
+MODEL_FILE = Kind("nbtext model")
 PICKLE = Kind("pickle file")
 MATRIX = Kind("nbtext matrix")
 BROKEN_ZIP = Kind("broken zip file", "a .docx, .xlsx or .npz file is one, too: write it again")
-OUTPUTS = (MODEL, MATRIX)  # of nbtext: not documents, so they have no record
+OUTPUTS = (MODEL_FILE, MATRIX)  # of nbtext: not documents, so they have no record
 
-MAGICS = {
+FILE_MAGICS = {
     b"%PDF-": PDF,
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OLD_OFFICE,
     b"!BDN": OUTLOOK,
@@ -114,7 +114,7 @@ a YAML file | .yaml .yml | %YAML  | convert it to JSON lines, for example with y
 """
 OFFICE_MEMBERS = tuple(bytes.split(b"[Content_Types].xml mimetype _rels/ docProps/ word/ xl/ ppt/"))
 
-BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
+BEGINNINGS = (*FILE_MAGICS, ZIP_MAGIC, *PICKLE_MAGICS)
 
 
 def recognize(head: bytes) -> Kind | None:
@@ -126,7 +126,7 @@ def recognize(head: bytes) -> Kind | None:
         The first bytes of the file, decompressed; at least 200 of a longer file.
     """
     if head.startswith(PICKLE_MAGICS):
-        return MODEL if b"nbtext model" in head[:200] else PICKLE
+        return MODEL_FILE if b"nbtext model" in head[:200] else PICKLE
     if head.startswith(ZIP_MAGIC):
         name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
         if name.endswith(b".npy"):
@@ -134,7 +134,7 @@ def recognize(head: bytes) -> Kind | None:
         if not name:
             return BROKEN_ZIP
         return OFFICE if name.startswith(OFFICE_MEMBERS) else Kind("zip archive", "unpack it first")
-    known = (kind for magic, kind in MAGICS.items() if head.startswith(magic))
+    known = (kind for magic, kind in FILE_MAGICS.items() if head.startswith(magic))
     return ARCHIVE if head[257:265] in TAR_MAGICS else next(known, None)
 
 
@@ -164,7 +164,7 @@ def log_skipped(path: str, reason: str) -> None:
     )
 
 
-def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
+def name_binary(head: bytes, hint: str = BINARY_FILE.hint) -> Kind:
     """Return the kind of a file that begins with these bytes, one of which is NUL.
 
     Parameters
@@ -173,7 +173,7 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
         What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is
         named.
     """
-    return find_utf_16(head) or BINARY._replace(hint=hint)
+    return find_utf_16(head) or BINARY_FILE._replace(hint=hint)
 
 
 def find_utf_16(head: bytes) -> Kind | None:
@@ -186,7 +186,7 @@ def find_utf_16(head: bytes) -> Kind | None:
             text = head[: len(head) // 2 * 2].decode(codec, "replace")
             if "".join(text.split()).isprintable():
                 hint = f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}"
-                return BINARY._replace(hint=hint)
+                return BINARY_FILE._replace(hint=hint)
     return None
 
 

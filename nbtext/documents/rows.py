@@ -34,7 +34,7 @@ from nbtext.output import Writer
 from nbtext.records import frozen
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
-LINES_HINT = "write JSON lines: -o FILE.jsonl"
+JSON_LINES_HINT = "write JSON lines: -o FILE.jsonl"
 JSON_BLANKS = " \t\r\n"
 LINE_ENDS = "\r\n"
 
@@ -86,7 +86,7 @@ class ChangedRows(NamedTuple):
 
 
 @frozen
-class Target:
+class OutputTarget:
     """Where rows are written to.
 
     Attributes
@@ -191,7 +191,7 @@ class TextRows:
         labels = label if isinstance(label, list) else [label]
         if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
             what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
-            raise InputError(what, hint=LINES_HINT)
+            raise InputError(what, hint=JSON_LINES_HINT)
         words = [f"{LABEL_PREFIX}{each}" for each in labels]
         if rest := remove_labels(content):
             words.append(rest)
@@ -322,7 +322,7 @@ class TableRows(TextRows):
                 places = [place for place, each in enumerate(names) if each == name]
                 if not places or places[-1] >= len(cells):
                     raise InputError(
-                        f"the row has no value in the column `{name}`", hint=LINES_HINT
+                        f"the row has no value in the column `{name}`", hint=JSON_LINES_HINT
                     )
                 values = value if isinstance(value, list) else [str(value)]
                 if len(values) > len(places) or len(places) == 1 != len(values):
@@ -410,7 +410,9 @@ class TableRows(TextRows):
         return f"\\{text}" if text.lstrip(" ").startswith('"') else text
 
 
-def write_text(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+def write_text(
+    changed: Iterable[ChangedRows], target: OutputTarget, settings: InputSettings
+) -> None:
     """Write rows of text files one after the other, with the header and the byte order mark of the
     first file.
 

@@ -14,10 +14,11 @@ DEFAULT_TEXT = ("text",)
 DEFAULT_LABEL = "label"
 # as they are typed
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # which the first line of a table tells
+# which the first line of a table tells
+TABLE_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 DOUBLED = "doubled"
 BACKSLASH = "backslash"
-PLAIN = "none"
+NO_QUOTING = "none"
 DEFAULT_ENCODING = "utf-8"
 HEADERS = (  # rows of a table that are left out
     "rows that repeat the header",
@@ -56,7 +57,7 @@ class ModelInput:
 UNKNOWN_INPUT = ModelInput()
 
 
-def read_text(path: str, hint: str = "check the path") -> str:
+def read_small_file(path: str, hint: str = "check the path") -> str:
     """Return the text of a small file of the user, such as a word list or costs, which may be a
     pipe.
 
@@ -79,9 +80,9 @@ def read_words(path: str, hint: str = "give a file with one entry per line") -> 
 
     Spaces are kept, because character n-grams may contain them.
 
-    raises  InputError: see `read_text`; or it lists nothing
+    raises  InputError: see `read_small_file`; or it lists nothing
     """
-    text = read_text(path, hint)
+    text = read_small_file(path, hint)
     words = tuple(line for line in text.replace("\r\n", "\n").split("\n") if line)
     if not words:
         raise InputError("the file contains no words", where=path, hint="write one word per line")
@@ -124,8 +125,8 @@ class Split(NamedTuple):
 
 
 # what the rows of a file are kept for
-COLUMNS = "columns"
-LABELS = "labels"
+FOR_COLUMNS = "columns"
+FOR_LABELS = "labels"
 VALUES = "values"
 # settings that name fields of rows or mails
 OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field", "where")
@@ -165,7 +166,7 @@ class InputSettings(Settings):
         "character. With `backslash`, as Spark and MySQL write it, a "
         "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
         "a line end, a tab and a return, and a column \\N is missing.",
-        choices=(DOUBLED, BACKSLASH, PLAIN),
+        choices=(DOUBLED, BACKSLASH, NO_QUOTING),
         metavar="NAME",
     )
     encoding: str | None = setting(
@@ -282,8 +283,9 @@ class InputSettings(Settings):
     keeps_skipped: bool = False
     # columns or keys besides the text, whose names tell a header
     other_fields: tuple[str, ...] = ()
-    # what batches keep the rows of the file for: COLUMNS are added to them; LABELS are changed, if
-    # the format has any; or VALUES of all columns or keys are read, and no text is needed
+    # what batches keep the rows of the file for: FOR_COLUMNS are added to them; FOR_LABELS are
+    # changed, if the format has any; or VALUES of all columns or keys are read, and no text is
+    # needed
     rows_for: str = ""
 
     @property

@@ -22,7 +22,7 @@ from nbtext.documents.batch import (
     Block,
     MissingLabel,
     MissingText,
-    unreadable,
+    make_unreadable_batch,
 )
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
@@ -53,10 +53,10 @@ from nbtext.documents.formats import (
 )
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped
 from nbtext.documents.settings import (
-    COLUMNS,
     DELIMITERS,
-    LABELS,
-    SEPARATORS,
+    FOR_COLUMNS,
+    FOR_LABELS,
+    TABLE_SEPARATORS,
     UNKNOWN_INPUT,
     VALUES,
     InputSettings,
@@ -298,7 +298,9 @@ class Source:
         settings = options.settings
         if shard.root is not None and (kind := _kind_to_skip(stream, options)):
             if settings.keeps_skipped and kind not in OUTPUTS:
-                batch = replace(unreadable(stream.path, kind.refuse(), settings), are_files=True)
+                batch = replace(
+                    make_unreadable_batch(stream.path, kind.refuse(), settings), are_files=True
+                )
                 yield batch.block(stream.size or 0)
                 return
             log_skipped(stream.path, kind.describe())
@@ -317,7 +319,7 @@ class Source:
         if found.unit == "mail":
             check_label_fields(stream.path, settings)
         _check_use(settings, stream.path, found)
-        if settings.rows_for == LABELS and not found.writer:
+        if settings.rows_for == FOR_LABELS and not found.writer:
             settings = replace(settings, rows_for="")
         encoding = stream.decode(options.encoding) if found.is_text else options.encoding
         is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
@@ -506,11 +508,11 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
             where=where,
             hint="leave out this option",
         )
-    is_writable = found is not None and found.writes(COLUMNS)
+    is_writable = found is not None and found.writes(FOR_COLUMNS)
     if settings.rows_for == VALUES and not is_writable:
         hint = "write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table"
         raise InputError("has no columns or keys that hold predictions", where=name, hint=hint)
-    if settings.rows_for == COLUMNS and not is_writable:
+    if settings.rows_for == FOR_COLUMNS and not is_writable:
         what = (
             f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
         )
@@ -524,7 +526,7 @@ def _check_matrix_settings(settings: InputSettings) -> None:
     because = already_counted()
     if settings.split is not None:
         raise refuse(settings.split.option, f"{because}, without other fields")
-    if settings.rows_for == LABELS:
+    if settings.rows_for == FOR_LABELS:
         raise refuse("--apply", because)
     allowed = {*OF_MATRICES}
     if settings.is_text_remembered:
@@ -634,7 +636,7 @@ def _detect_as_trained(path: str, text: str, settings: InputSettings) -> Format:
         return FORMATS["lines"]
     first = next(filter(str.strip, text.splitlines()), "")
     usual = {*settings.text_field, *settings.label_names, settings.id_field}
-    for separator in SEPARATORS if settings.text_field else ():
+    for separator in TABLE_SEPARATORS if settings.text_field else ():
         found = [name.strip().strip('"') for name in first.split(separator)]
         if set(settings.text_field).issubset(found):
             if len(usual.intersection(found)) == 1:

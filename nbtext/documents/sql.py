@@ -22,9 +22,9 @@ from urllib.parse import quote, unquote
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ReadOptions, group_items
 from nbtext.documents.fields import find_fields, format_names, parse_json, take_columns
-from nbtext.documents.rows import ChangedRows, Column, Target, check_new
+from nbtext.documents.rows import ChangedRows, Column, OutputTarget, check_new
 from nbtext.documents.settings import InputSettings
-from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable
+from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable_file
 from nbtext.errors import (
     InputError,
     MissingExtra,
@@ -42,7 +42,7 @@ QUERY_NEEDED = "give --query 'select ... from ...'"
 WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
-Row = Sequence[Any]
+QueryRow = Sequence[Any]
 
 # texts, quoted names and comments of a query, which may hold any character
 _quoted = re.compile(
@@ -73,7 +73,7 @@ class SqlRows:
     path: str
     names: tuple[str, ...]
     types: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[QueryRow]
     first_row: int
 
     def fields(self, row: int) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _connect(path: str) -> sqlite3.Connection:
         with open(path, "rb") as file:
             is_wal = file.read(20)[19:] == bytes([WAL_MODE])
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_file(path, error) from None
     address = f"file:{quote(os.path.abspath(path))}?mode=ro"
     if is_wal and not os.path.exists(path + "-wal"):
         address += "&immutable=1"
@@ -282,7 +282,7 @@ def _create_engine(url: str) -> Any:
 
 
 def _read_rows(
-    rows: Iterable[Row],
+    rows: Iterable[QueryRow],
     start: SqlRows,
     places: dict[str, tuple[int, ...]],
     options: ReadOptions,
@@ -299,7 +299,7 @@ def _read_rows(
         The size of the file, which the first block reports.
     """
 
-    def size_of(row: Row) -> int:
+    def size_of(row: QueryRow) -> int:
         return sum(len(value) for value in row if isinstance(value, str | bytes))
 
     first_row = 1
@@ -317,11 +317,13 @@ def _read_rows(
 
 JSON_TYPES = ("JSON", "JSONB")  # of columns of SQLite, whose values are texts
 TABLE = "predictions"  # the name of the table by default
-TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
-WAIT = 30.0  # seconds for another program that writes to the file
+SQL_TYPES = {"text": "TEXT", "number": "REAL", "boolean": "INTEGER"}
+LOCK_SECONDS = 30.0  # seconds for another program that writes to the file
 
 
-def write_sqlite(changed: Iterable[ChangedRows], target: Target, settings: InputSettings) -> None:
+def write_sqlite(
+    changed: Iterable[ChangedRows], target: OutputTarget, settings: InputSettings
+) -> None:
     """Write rows with columns added into a new table. Other tables of the file stay.
 
     Raises
@@ -377,13 +379,13 @@ def _create_table(table: str, rows: SqlRows, columns: Sequence[Column]) -> str:
         f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)
     ]
     check_new(columns, [each.name for each in columns if each.name.lower() in known], rows.path)
-    defined += [f"{quote_name(each.name)} {TYPES.get(each.kind, 'TEXT')}" for each in columns]
+    defined += [f"{quote_name(each.name)} {SQL_TYPES.get(each.kind, 'TEXT')}" for each in columns]
     return f"create table {quote_name(table)} ({', '.join(defined)})"
 
 
 def _values_of(column: Column) -> Iterable[Any]:
     """Return the values; those for which SQLite has no type become text."""
-    if column.kind in TYPES:
+    if column.kind in SQL_TYPES:
         return column.values
     return (None if value is None else column.cells(value) for value in column.values)
 
@@ -404,7 +406,7 @@ def _plain_value(value: Any) -> Any:
 
 
 @contextmanager
-def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
+def _open_database(target: OutputTarget) -> Iterator[sqlite3.Connection]:
     """Open a SQLite file in a transaction; a new one is made in the temporary folder, then written
     as any output.
     """
@@ -419,7 +421,9 @@ def _open_database(target: Target) -> Iterator[sqlite3.Connection]:
                 opened = os.path.join(
                     stack.enter_context(tempfile.TemporaryDirectory(prefix="nbtext-")), "new.db"
                 )
-            with closing(sqlite3.connect(opened, timeout=WAIT, isolation_level=None)) as connection:
+            with closing(
+                sqlite3.connect(opened, timeout=LOCK_SECONDS, isolation_level=None)
+            ) as connection:
                 connection.execute("pragma trusted_schema = off")
                 connection.execute("begin immediate")
                 try:

@@ -19,11 +19,11 @@ from itertools import chain, islice
 from typing import IO, Any
 
 from nbtext.documents.decoding import BOMS, Encoding, detect_bom, to_utf8
-from nbtext.documents.decompression import HEAD_BYTES, MAGICS, check_compression, unpack_blocks
+from nbtext.documents.decompression import MAGIC_BYTES, MAGICS, check_compression, unpack_blocks
 from nbtext.documents.recognition import (
     BROKEN_ZIP,
     MATRIX,
-    MODEL,
+    MODEL_FILE,
     PICKLE,
     Kind,
     may_begin,
@@ -43,7 +43,7 @@ STANDARD_INPUT = "-"
 READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 RAW_BYTES = 1 << 20  # bytes that are read at a time
-MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
+MAX_COMPARED_NAMES = 1000  # names in a folder that are compared with a mistyped name
 KIND_BYTES = 256  # that tell the kind of a binary file
 HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
 HTTP = ("http", "https")
@@ -132,7 +132,7 @@ class ByteStream:
 
     def unpack(self) -> ByteStream:
         """Decompress the rest of the stream, if it is compressed."""
-        head = self.head(HEAD_BYTES, lambda head: not may_begin(head, MAGICS))
+        head = self.head(MAGIC_BYTES, lambda head: not may_begin(head, MAGICS))
         self.compression = check_compression(self.path, head, where=self.path)
         if self.compression is not None:
             self._raw_blocks = unpack_blocks(self._take_ahead(), self.compression, where=self.path)
@@ -173,7 +173,7 @@ class ByteStream:
             try:
                 raw = self._read_raw()
             except OSError as error:
-                raise unreadable(self.path, error) from None
+                raise unreadable_file(self.path, error) from None
             if not raw:
                 return
             self.position += len(raw)
@@ -230,7 +230,7 @@ def file_size(path: str) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def is_matrix(path: str) -> bool:
+def is_matrix_file(path: str) -> bool:
     """Return whether the path (`-` is standard input) is a matrix file. Its first bytes can be read
     again.
 
@@ -250,7 +250,7 @@ def is_model(path: str) -> bool:
     read again.
     """
     kind = _kind(path)
-    return kind is MODEL or kind is PICKLE
+    return kind is MODEL_FILE or kind is PICKLE
 
 
 def _kind(path: str) -> Kind | None:
@@ -277,11 +277,13 @@ def keep_opened(path: str, stream: ByteStream) -> None:
 
 
 def take_opened(path: str) -> ByteStream | None:
-    """Return the pipe whose first bytes `is_matrix` or `is_model` has read; None: they have not."""
+    """Return the pipe whose first bytes `is_matrix_file` or `is_model` has read; None: they have
+    not.
+    """
     return _opened.pop(path, None)
 
 
-def unreadable(path: str, error: OSError | ValueError) -> InputError:
+def unreadable_file(path: str, error: OSError | ValueError) -> InputError:
     """Return the error for a file that the system cannot open or read."""
     if isinstance(error, ValueError):
         return InputError("a path cannot contain a NUL character", where=path)
@@ -305,7 +307,9 @@ def similar_path(path: str) -> str | None:
     folder, name = os.path.split(path.rstrip(os.sep))
     try:
         with os.scandir(folder or ".") as entries:
-            names = [entry.name for entry in islice(entries, MAX_ENTRIES) if entry.name != name]
+            names = [
+                entry.name for entry in islice(entries, MAX_COMPARED_NAMES) if entry.name != name
+            ]
     except OSError:
         return None
     from difflib import get_close_matches
@@ -318,7 +322,7 @@ def _file_stream(path: str, offset: int) -> ByteStream:
     try:
         handle = os.open(path, READ)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable_file(path, error) from None
     if offset:
         os.lseek(handle, offset, os.SEEK_SET)
     return _handle_stream(path, handle, lambda: os.close(handle))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import BOM, check_width, count_byte, decode_lines
+from nbtext.documents.decoding import BOM, check_text_width, count_byte, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
@@ -23,7 +23,13 @@ from nbtext.documents.fields import (
     is_number,
     take_columns,
 )
-from nbtext.documents.settings import BACKSLASH, HEADERS, PLAIN, SEPARATORS, InputSettings
+from nbtext.documents.settings import (
+    BACKSLASH,
+    HEADERS,
+    NO_QUOTING,
+    TABLE_SEPARATORS,
+    InputSettings,
+)
 from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.records import frozen
@@ -31,16 +37,16 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
 
-SEPARATOR_NAMES = {**SEPARATORS, "|": "pipe", " ": "blank"}
+SEPARATOR_NAMES = {**TABLE_SEPARATORS, "|": "pipe", " ": "blank"}
 # of a row; each takes about 60 bytes, and text in quotes may have as many commas
-MAX_COLUMNS = 2_000_000
+MAX_ROW_COLUMNS = 2_000_000
 PLAIN_HINT = "give --escape none if quotes are plain characters"
 QUOTE_HINT = "double the quotes within a quoted column, or give --escape backslash if a backslash precedes them, or none if they are plain characters"
 ORDER_HINT = "give each file as a SOURCE of its own, so that it is read by its own header"
 ESCAPE_HINT = "if backslashes are escapes, give --escape backslash"
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}  # what a letter means after a backslash
-GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
-MAX_KEPT = 1 << 20  # lines that can be read again, and lines of a cell
+PARSED_GROUP_BYTES = 1 << 20  # of rows that are parsed at once, unless they are few
+MAX_KEPT_LINES = 1 << 20  # lines that can be read again, and lines of a cell
 HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_NAME = 5  # characters; shorter ones may be a missing value, such as null
 MIN_ROWS = 3  # of them that are a comparison
@@ -63,7 +69,7 @@ _of_types = re.compile(
     r"|continuous|meta|class|json)?\s*"
 )
 _digit = re.compile(r"\d")
-_number = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
+_number_cell = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
@@ -223,7 +229,7 @@ class LineFeed:
     def _decode(self, block: LineBlock) -> list[str]:
         if self.size:
             self._check_open(self.size + block.data.find(b"\n"))
-        if len(self._kept) > MAX_KEPT and not self.keeps_lines:
+        if len(self._kept) > MAX_KEPT_LINES and not self.keeps_lines:
             self.forget(block.first_line - 1)
         if block.is_too_long:
             self.oddities[block.first_line] = too_long(self.dialect.limit)
@@ -243,11 +249,11 @@ class LineFeed:
             texts = [text.removeprefix(BOM) for text in texts]
         self.oddities |= {first_line + line: odd for line, odd in decoded.repaired.items()}
         separator = self.dialect.separator
-        may_be_wide = count_byte(data, separator.encode()[0]) > MAX_COLUMNS
+        may_be_wide = count_byte(data, separator.encode()[0]) > MAX_ROW_COLUMNS
         for line, text in enumerate(texts) if may_be_wide or len(data) > LARGE_BYTES else ():
             try:
-                check_width(text)
-                check_columns(text, separator)
+                check_text_width(text)
+                check_separators(text, separator)
             except InputError as problem:
                 self.oddities[first_line + line] = problem
                 texts[line] = ""
@@ -327,7 +333,7 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
         """Count the bytes that were read when a row ends; return the group before them."""
         nonlocal size, width, is_first
         group = None
-        is_large = len(cells) > HEADER_ROWS or size > GROUP_BYTES
+        is_large = len(cells) > HEADER_ROWS or size > PARSED_GROUP_BYTES
         if cells and (is_first or (size and is_large)):
             width = width or len(cells[0])
             group = end_group()
@@ -436,12 +442,12 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
     It is the first of these with which the line is a header; else the first with which it has
     `n_columns`; else the one with which it has most columns.
     """
-    found = {separator: _split_line(line, separator) for separator in SEPARATORS}
+    found = {separator: _split_line(line, separator) for separator in TABLE_SEPARATORS}
     for separator, columns in found.items():
         if not names.isdisjoint(columns):
             return separator
     enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
-    return next(enough, max(SEPARATORS, key=lambda separator: len(found[separator])))
+    return next(enough, max(TABLE_SEPARATORS, key=lambda separator: len(found[separator])))
 
 
 def _split_line(line: str, separator: str) -> list[str]:
@@ -449,16 +455,16 @@ def _split_line(line: str, separator: str) -> list[str]:
     rows reports.
     """
     try:
-        check_columns(line, separator)
+        check_separators(line, separator)
         return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
     except (csv.Error, InputError):
         return []
 
 
-def check_columns(line: str, separator: str) -> None:
+def check_separators(line: str, separator: str) -> None:
     """Raise InputError if a line has so many columns that they would fill the memory."""
-    if line.count(separator) > MAX_COLUMNS:
-        what = f"the row has more than {MAX_COLUMNS:,} separators"
+    if line.count(separator) > MAX_ROW_COLUMNS:
+        what = f"the row has more than {MAX_ROW_COLUMNS:,} separators"
         raise InputError(what, hint="check the format of the file")
 
 
@@ -761,7 +767,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
         separator = "\t" if is_tsv else separator_of(lines[0], *wanted)
     is_tsv = separator == "\t"
     is_escaped = settings.escape == BACKSLASH
-    is_plain = settings.escape == PLAIN
+    is_plain = settings.escape == NO_QUOTING
     # a column of a line that begins with blanks and a quote, and ends with a quote
     mark = re.escape(separator).encode()
     spaced = mark + rb' +"(?!")(?:[^"\r\n]|"")*" *(?:\r?\n|' + mark + rb")"
@@ -923,7 +929,9 @@ def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:
         return False
     columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     return any(
-        len(first) >= MIN_NAME and len(others) >= MIN_ROWS and all(map(_number.fullmatch, others))
+        len(first) >= MIN_NAME
+        and len(others) >= MIN_ROWS
+        and all(map(_number_cell.fullmatch, others))
         for first, *others in columns
     )
 

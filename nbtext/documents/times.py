@@ -19,12 +19,14 @@ from nbtext.errors import InputError
 COARSE_DATES = {"month": r"\d{4}", "day": r"\d{4}(?:[-/.]?\d\d?)?"}
 MONTHS = str.split("jan feb mar apr may jun jul aug sep oct nov dec")
 DATE_HINT = "write dates as 2024-12-31"
-MAX_SHOWN = 40  # characters of a time in an error
+MAX_TIME_CHARACTERS = 40  # characters of a time in an error
 # the least number that is the milliseconds, microseconds or nanoseconds since 1970, and the factor
 UNITS_OF_EPOCH = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 MIN_EPOCH = 1e8  # seconds since 1970; smaller numbers are years and the like
 
-_number = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
+_number_text = re.compile(
+    r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE
+)
 _weekday = r"(?:[a-z]{3,9}\.?,? )?"
 _clock = (
     r"(?:(?:T|,? (?:at )?)(?P<hour>\d\d?)(?::?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
@@ -44,7 +46,7 @@ _ambiguous = re.compile(r"\d\d?\s?([./-])\s?\d\d?\s?\1\s?(?:\d{4}|\d\d)(?!\d)")
 
 def read_number(text: str) -> float | None:
     """Return a number; None for another text."""
-    return float(text) if _number.fullmatch(text.strip()) else None
+    return float(text) if _number_text.fullmatch(text.strip()) else None
 
 
 def read_date(text: str) -> datetime | None:
@@ -109,7 +111,7 @@ def read_period(text: str, period: str) -> str | None:
 
 def refuse_time(text: str, name: str, wanted: str = "a date") -> InputError:
     """Return the error of a field that holds no time."""
-    what = f"`{name}` is {text[:MAX_SHOWN]!r}, expected {wanted}"
+    what = f"`{name}` is {text[:MAX_TIME_CHARACTERS]!r}, expected {wanted}"
     if _ambiguous.match(text.strip()):
         what = f"`{name}` is {text!r}, in which the order of day, month and year is not known"
     return InputError(what, hint=DATE_HINT)

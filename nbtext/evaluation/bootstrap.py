@@ -10,7 +10,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.metrics import Metric, T, compute_metrics
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 N_RESAMPLES = 1000
 # documents of one resample; larger evaluations use an m-out-of-n bootstrap
 MAX_RESAMPLE_SIZE = 50_000
@@ -85,6 +85,6 @@ def bias_corrected_interval(value: float, replicates: Floats) -> Estimate:
     )
     below = (replicates < value).mean() + (replicates == value).mean() / 2
     bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
-    tail = ndtri((1 - LEVEL) / 2)
+    tail = ndtri((1 - CONFIDENCE_LEVEL) / 2)
     low, high = np.quantile(replicates, ndtr(2 * bias + np.array([tail, -tail])))
     return Estimate(value, float(low), float(high))

@@ -39,7 +39,7 @@ from nbtext.model.source_counting import (
     read_batches,
     source_features,
 )
-from nbtext.model.source_prediction import MAX_PROBABILITIES
+from nbtext.model.source_prediction import MAX_BATCH_PROBABILITIES
 from nbtext.model.training import check_features, count_for_model, sample_size
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
@@ -48,9 +48,9 @@ from nbtext.parallel import parallel_map
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
+FoldSearch = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
 
-BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
+DOCUMENTS_SEARCHED_AT_ONCE = 512  # documents that a search counts, or predicts, at once
 MAX_EXCERPT = 200  # characters of a text that are kept beside its id
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
 
@@ -113,7 +113,8 @@ def cross_validate(
         )
 
     splits = split_folds(folds, is_forward=is_forward)
-    if len(folds) * len(corpus.labels) > 4 * MAX_PROBABILITIES or jobs == 1:  # to use little memory
+    # to use little memory
+    if len(folds) * len(corpus.labels) > 4 * MAX_BATCH_PROBABILITIES or jobs == 1:
         yield from chain.from_iterable(map(predict_fold, splits))
     else:
         yield from chain.from_iterable(
@@ -156,7 +157,7 @@ def predict_documents(
     elif model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
     first = 0
-    for part in held_out.split(max(1, MAX_PROBABILITIES // len(model.labels))):
+    for part in held_out.split(max(1, MAX_BATCH_PROBABILITIES // len(model.labels))):
         own = n_tokens[first : first + len(part)]
         yield predict_counts(model, part, own, [labels[k] for k in part.classes], decisions)
         first += len(part)
@@ -249,7 +250,7 @@ def cross_validate_search(
     source: Source,
     settings: FoldSettings,
     features: FeatureSettings,
-    search: Search,
+    search: FoldSearch,
     *,
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
@@ -289,7 +290,9 @@ def cross_validate_search(
     def predict() -> Iterator[PredictedBatch]:
         splits = split_folds(folds, is_forward=is_forward)
         for fold, (is_training, is_held_out) in enumerate(splits, 1):
-            training = documents.take(np.flatnonzero(is_training).tolist()).split(BLOCK_SIZE)
+            training = documents.take(np.flatnonzero(is_training).tolist()).split(
+                DOCUMENTS_SEARCHED_AT_ONCE
+            )
 
             def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
                 task = CountingTask(features, None)
@@ -297,7 +300,7 @@ def cross_validate_search(
 
             predictor = Predictor(search(count).fitted)
             rows = np.flatnonzero(is_held_out).tolist()
-            for batch in documents.take(rows).split(BLOCK_SIZE):
+            for batch in documents.take(rows).split(DOCUMENTS_SEARCHED_AT_ONCE):
                 here = rows[: len(batch)]
                 rows = rows[len(batch) :]
                 predictions = predictor.predict_batch(batch, decisions)

@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.inspection import Inspection
 
-MAX_CELLS = 1 << 11  # of the confusion matrix that have examples
+MAX_CELLS_WITH_EXAMPLES = 1 << 11  # of the confusion matrix that have examples
 # examples of a cell, mistakes, and documents with wrong label sets
 N_TOP = 25
 # characters of each text that are kept
 FOR_WORDS = 2_000
 IN_FULL = 200_000
 OF_SETS = 400
-MAX_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
+MAX_CHARTED_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # accuracies of answers
 N_PARTS = 120  # points of the trade-off
 N_FEATURES = 12  # of each label
 MAX_CONFUSED_PAIRS = 12  # of labels
-MAX_WORDS = 10
+MAX_MISLEADING_WORDS = 10
 # words in a larger share of the training documents are not named
 COMMON_SHARE = 0.2
 
@@ -108,7 +108,7 @@ class MisleadingWord(NamedTuple):
     log_odds: float
 
 
-class Confusion(NamedTuple):
+class DirectedConfusion(NamedTuple):
     """Documents of one label for which another one was predicted (one direction).
 
     words  Those with the largest contributions to the wrong label in the listed documents, without
@@ -124,14 +124,14 @@ class Confusion(NamedTuple):
 class ConfusedPair(NamedTuple):
     """Two labels that are confused, the more frequent confusion first."""
 
-    confusions: tuple[Confusion, Confusion]
+    confusions: tuple[DirectedConfusion, DirectedConfusion]
 
     @property
     def documents(self) -> int:
         return sum(confusion.documents for confusion in self.confusions)
 
 
-class Target(NamedTuple):
+class AccuracyTarget(NamedTuple):
     """The largest part of the documents, the most certain ones, with at least this accuracy; None:
     there is none.
     """
@@ -179,7 +179,7 @@ class Diagnosis(NamedTuple):
     confusions: Confusions
     is_calibrated: bool
     trade_off: tuple[AnsweredPart, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[AccuracyTarget, ...]
     mistakes: tuple[Mistake, ...]
     top_features: Inspection | None
     has_names: bool
@@ -213,7 +213,7 @@ class ErrorLog:
             texts = tuple(column[row] for column in batch.columns or ())
             make = partial(_example, identity, cell, probability, texts)
             is_wrong = predicted not in (label, None)
-            if cell in self.examples or len(self.examples) < MAX_CELLS:
+            if cell in self.examples or len(self.examples) < MAX_CELLS_WITH_EXAMPLES:
                 kept = self.examples.setdefault(cell, TopExamples(N_TOP))
                 kept.add(place, probability, partial(make, FOR_WORDS if is_wrong else 0))
             if is_wrong and batch.columns is not None:
@@ -236,19 +236,21 @@ class ErrorLog:
             The model that made the predictions; None: several models, or unknown.
         """
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-        labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
+        labels = tuple(sorted(score.label for score in by_support[:MAX_CHARTED_LABELS]))
         trade_off = TradeOff.of(outcomes)
-        targets = tuple(Target(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS)
+        targets = tuple(
+            AccuracyTarget(accuracy, trade_off.at_accuracy(accuracy)) for accuracy in TARGETS
+        )
         mistakes = []
         top_features = None
         explainer = None
         if model is not None:
             from nbtext.model.explanation import Explainer
-            from nbtext.model.inspection import inspect
+            from nbtext.model.inspection import inspect_model
 
             known = set(model.fitted.labels)
             explainer = Explainer(model.fitted)
-            top_features = inspect(
+            top_features = inspect_model(
                 model, n_features=N_FEATURES, labels=[label for label in labels if label in known]
             )
             for example in self.mistakes.rank_examples():
@@ -302,7 +304,7 @@ class ErrorLog:
                 documents = [each for each in listed.get(cell, []) if each.texts]
                 if explainer is not None and documents and known.issuperset(cell):
                     words = _find_misleading_words(explainer, common, cell, documents)
-                confusions.append(Confusion(*cell, counts.get(cell, 0), words))
+                confusions.append(DirectedConfusion(*cell, counts.get(cell, 0), words))
             pairs.append(ConfusedPair((confusions[0], confusions[1])))
         return Confusions(labels, tuple(sorted(counts.items(), key=str)), listed, tuple(pairs))
 
@@ -338,7 +340,7 @@ def _find_misleading_words(
             n_documents[part.feature] += 1
     n = len(documents)
     misleading = [word for word in sums if sums[word] > 0 and word not in common]
-    largest = sorted(misleading, key=lambda word: (-sums[word], word))[:MAX_WORDS]
+    largest = sorted(misleading, key=lambda word: (-sums[word], word))[:MAX_MISLEADING_WORDS]
     return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest)
 
 

@@ -29,8 +29,8 @@ from nbtext.evaluation.metrics import (
     METRICS,
     MULTILABEL_METRICS,
     Metric,
+    MetricTotals,
     SetCounts,
-    Totals,
     compute_metrics,
     mean_f1,
     ratio,
@@ -44,7 +44,7 @@ from nbtext.evaluation.outcomes import (
     Outcomes,
     join_outcomes,
     mark_true,
-    measure,
+    measure_outcomes,
     measure_sets,
     true_sets,
 )
@@ -56,7 +56,7 @@ from nbtext.records import frozen
 from nbtext.settings import join_list, split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
-MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
+MAX_COUNTED_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
 PAIRS_SHOWN = 50
 DECIMALS = 6  # of a minimum probability
 
@@ -396,13 +396,13 @@ class Evaluator:
 
     def _measure(self, predictions: Predictions) -> Any:
         minimum = self._decisions.min_probability or 0.0
-        return measure(predictions, self._numbers, min_probability=minimum)
+        return measure_outcomes(predictions, self._numbers, min_probability=minimum)
 
     def _set_counts(self) -> SetCounts | None:
         return SetCounts(*self._sets.tolist()) if self._sets[0] else None
 
     def _check_targets(
-        self, totals: Totals, labels: tuple[str, ...]
+        self, totals: MetricTotals, labels: tuple[str, ...]
     ) -> tuple[TargetCheck, ...] | None:
         if self._targets is None or not self._targets.has_targets:
             return None
@@ -457,8 +457,8 @@ class MultilabelEvaluator(Evaluator):
         predicted = predictions.labels
         for own, labels in zip(true, predicted, strict=True):
             self._pairs.update(list_pairs(own, labels))
-        if len(self._pairs) > MAX_PAIRS:
-            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
+        if len(self._pairs) > MAX_COUNTED_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MAX_COUNTED_PAIRS // 2)))
         if predictions.thresholds is not None:
             self._thresholds |= dict(
                 zip(predictions.classes, predictions.thresholds.tolist(), strict=True)

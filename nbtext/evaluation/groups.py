@@ -23,7 +23,7 @@ MAX_RANKED = 64  # labels with an AUROC; with more, there is none: each needs 9 
 # The group alone predicts a label almost as well as the model if it has this share of the model's
 # gain over the most frequent label, and gains itself as much.
 SHARE_OF_GAIN = 0.75
-MIN_GAIN = 0.05
+MIN_GROUP_GAIN = 0.05
 
 
 class GroupLog:
@@ -60,7 +60,7 @@ class GroupLog:
             largest = np.bincount(outcomes.true).max() / len(outcomes)
             gain = accuracy - largest
             of_model = evaluation.metrics["accuracy"] - largest
-            is_leaking = bool(gain >= max(MIN_GAIN, SHARE_OF_GAIN * of_model))
+            is_leaking = bool(gain >= max(MIN_GROUP_GAIN, SHARE_OF_GAIN * of_model))
         found = Groups(self._field, tuple(scores), self._rank(numbers), accuracy, is_leaking)
         return replace(evaluation, groups=found)
 

@@ -1,4 +1,4 @@
-"""Metrics: one record for each in `METRICS`, computed from sums over documents (`Totals`).
+"""Metrics: one record for each in `METRICS`, computed from sums over documents (`MetricTotals`).
 
 Reports, thresholds of `--fail-under`, bootstrap intervals, model comparison, learning curves and
 the model search read the records. To add a metric, add a function and a record. Metrics of several
@@ -32,7 +32,7 @@ class SetCounts(NamedTuple):
 
 
 @frozen(eq=False)
-class Totals:
+class MetricTotals:
     """Sums over documents that metrics are computed from.
 
     n_labels       Number of labels of the model and of the documents.
@@ -115,7 +115,7 @@ class Totals:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
 
 
-def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], Totals]:
+def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricTotals]:
     """Return the function that computes the totals of any of the documents; the same one may be
     drawn several times.
     """
@@ -125,11 +125,11 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], Totals]
     true = found // (n_labels + 1)
     predicted = found % (n_labels + 1) - 1
 
-    def add_up(documents: Integers) -> Totals:
+    def add_up(documents: Integers) -> MetricTotals:
         reliability = Reliability()
         measured = documents[outcomes.is_known[documents]]
         reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
-        return Totals(
+        return MetricTotals(
             n_labels,
             true,
             predicted,
@@ -208,7 +208,7 @@ def mean_f1(f1: Floats, occurrences: Floats) -> float:
     return float(found.mean()) if len(found) else 0.0
 
 
-def mean_of_known(total: float, totals: Totals | MultilabelTotals) -> float | None:
+def mean_of_known(total: float, totals: MetricTotals | MultilabelTotals) -> float | None:
     """Return the mean over the documents whose true labels the model knows; None if there are
     none.
     """
@@ -271,7 +271,7 @@ SET_METRICS = (
         needs="--coverage",
     ),
 )
-METRICS: dict[str, Metric[Totals]] = _by_name(
+METRICS: dict[str, Metric[MetricTotals]] = _by_name(
     Metric(
         "accuracy",
         "accuracy",

@@ -16,11 +16,11 @@ from nbtext.model.predictions import Predictions
 from nbtext.numerics import log
 from nbtext.records import frozen
 
-MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
+MIN_LOG_LOSS_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
 RANKS = (1, 3, 5)  # of precision at k
 
-Columns = TypeVar("Columns", bound="Outcomes | MultilabelOutcomes")
+AnyOutcomes = TypeVar("AnyOutcomes", bound="Outcomes | MultilabelOutcomes")
 
 
 @frozen(eq=False)
@@ -66,7 +66,7 @@ class Outcomes:
     @property
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
-        return np.asarray(-log(np.maximum(self.of_true, MIN_PROBABILITY)))
+        return np.asarray(-log(np.maximum(self.of_true, MIN_LOG_LOSS_PROBABILITY)))
 
 
 @frozen(eq=False)
@@ -145,7 +145,7 @@ class LabelNumbers:
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
 
 
-def measure(
+def measure_outcomes(
     predictions: Predictions, numbers: LabelNumbers, *, min_probability: float = 0.0
 ) -> Outcomes:
     """Compare a batch of predictions with the true labels of its documents.
@@ -226,7 +226,9 @@ def mark_true(predictions: Predictions) -> Mask:
     return is_true
 
 
-def join_outcomes(parts: list[Columns], numbers: LabelNumbers, labels: tuple[str, ...]) -> Columns:
+def join_outcomes(
+    parts: list[AnyOutcomes], numbers: LabelNumbers, labels: tuple[str, ...]
+) -> AnyOutcomes:
     """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
     positions should have.
     """

@@ -19,7 +19,7 @@ from nbtext.documents.batch import Batch, ReadCount
 from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
-from nbtext.documents.settings import PLAIN, VALUES, InputSettings
+from nbtext.documents.settings import NO_QUOTING, VALUES, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import FittedModel
 
-ID = "id"
-HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
+ID_FIELD = "id"
+PREDICTIONS_HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
 # of values that are not as in a record
 ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 NOT_TSV = (".csv", ".json", ".jsonl", ".ndjson")
@@ -47,7 +47,7 @@ TWO_SHARES = re.compile(r"[01]\.\d{6}(.+?)[01]\.\d{6}", re.DOTALL)
 # id, labels, probabilities, without a header
 _own_tsv = re.compile(r"[^\t]*\t[^\t]*\t(?:[01]|\t|\r?\n|\Z)")
 _header = re.compile(r'(?:.*[,;|\t])?"?(labels?)"?(?:[,;|\t\r\n]|\Z)')
-_TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
+_TSV_UNESCAPED = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 
 def predict_by_model(
@@ -119,7 +119,7 @@ class Record(NamedTuple):
     scores: dict[str, float]
 
 
-class Row(NamedTuple):
+class PredictedRow(NamedTuple):
     """The fields of a prediction, by name; `id` is None if it has none."""
 
     place: str
@@ -142,7 +142,7 @@ class PredictedFields:
     label: str | None = None
     probability: str | None = None
     separator: str | None = None
-    id: str = ID
+    id: str = ID_FIELD
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ class PredictionsFile:
                 record = self._read_record(row.fields)
             except ERRORS:
                 raise InputError(
-                    "is not a record of nbtext predict", where=row.place, hint=HINT
+                    "is not a record of nbtext predict", where=row.place, hint=PREDICTIONS_HINT
                 ) from None
             except InputError as error:
                 raise error.locate(row.place) from None
@@ -412,7 +412,7 @@ def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, boo
     suffix = content_suffix(path)
     first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
     if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):
-        return replace(settings, input_format="tsv", header=False, escape=PLAIN), True
+        return replace(settings, input_format="tsv", header=False, escape=NO_QUOTING), True
     found = _header.match(first)
     names = fields.names or ((found[1],) if found else ())
     return replace(
@@ -430,17 +430,17 @@ def _find(row: dict[str, Any], name: str) -> Any:
     return found
 
 
-def _list_rows(id_field: str, batches: Iterable[Batch]) -> Iterator[Row]:
+def _list_rows(id_field: str, batches: Iterable[Batch]) -> Iterator[PredictedRow]:
     """Yield each record."""
     for batch in batches:
         for row, fields in enumerate(batch.fields or ()):
             found = _find(fields, id_field)
             identity = found if isinstance(found, str) else batch.ids[row]
             is_missing = found in (MISSING_KEY, None, "")
-            yield Row(batch.place(row), None if is_missing else identity, fields)
+            yield PredictedRow(batch.place(row), None if is_missing else identity, fields)
 
 
-def _list_own_rows(batches: Iterable[Batch]) -> Iterator[Row]:
+def _list_own_rows(batches: Iterable[Batch]) -> Iterator[PredictedRow]:
     """Yield each line of TSV without a header: id, label, probability, and cells that are not
     read.
     """
@@ -448,7 +448,7 @@ def _list_own_rows(batches: Iterable[Batch]) -> Iterator[Row]:
         for row, fields in enumerate(batch.fields or ()):
             cells = list(fields.values())
             named = dict(zip(("id", "label", "probability"), cells, strict=False))
-            yield Row(batch.place(row), _unescape(cells[0]), named)
+            yield PredictedRow(batch.place(row), _unescape(cells[0]), named)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:
@@ -458,7 +458,7 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
     part = rf"(?:\\.|(?!{re.escape(separator)})[^\\])+" if separator else r"(?:\\.|[^\\])+"
     return tuple(
         re.sub(
-            r"\\.", lambda match: _TSV_ESCAPES.get(match[0], match[0][1]), found, flags=re.DOTALL
+            r"\\.", lambda match: _TSV_UNESCAPED.get(match[0], match[0][1]), found, flags=re.DOTALL
         )
         for found in re.findall(part, text, re.DOTALL)
     )
@@ -471,4 +471,4 @@ def _probability(value: Any) -> float:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\[\\tnr]", lambda match: _TSV_ESCAPES.get(match[0], "\\"), text)
+    return re.sub(r"\\[\\tnr]", lambda match: _TSV_UNESCAPED.get(match[0], "\\"), text)

@@ -14,8 +14,8 @@ models, which are estimated by cross-validation. With one label, they are the tw
 features; with several labels, the most accurate two on a stratified subset of the documents.
 
 What is tried depends on the documents alone, so that a search gives the same bytes on every machine
-and under any load. A linear model is left out if it has more than MAX_WEIGHTS weights, or more than
-MAX_WORK entries times labels.
+and under any load. A linear model is left out if it has more than MAX_SEARCHED_WEIGHTS weights, or
+more than MAX_STACK_WORK entries times labels.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ TRIPLES = "triples"
 CHARACTERS = "characters"
 # in two views; the second for long documents
 BOTH = "pairs, characters"
-LONG = "pairs, 4-5 characters"
-MORE = (TRIPLES, CHARACTERS, BOTH, LONG)  # those that take more time than pairs
+BOTH_LONG = "pairs, 4-5 characters"
+MORE = (TRIPLES, CHARACTERS, BOTH, BOTH_LONG)  # those that take more time than pairs
 # options that define the features; if one of them is given, the search tries no other features
 OWN_FEATURES = str.split("ngrams analyzer view token_pattern vocabulary hash_bits")
-MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
+MAX_SEARCHED_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 # Entries of the matrix times classes of a linear model, which its time follows: a stack takes about
 # 0.15 s for a million (18 s of one core for 20 Newsgroups, 20 s for BANKING77), so about two
 # minutes with folds and reading; nothing measures the time, so that the result is the same anywhere
-MAX_WORK = 1 << 29
+MAX_STACK_WORK = 1 << 29
 # mean number of words and marks in a document, up to which n-grams of higher order are tried
-SHORT = 48.0
+MAX_SHORT_TOKENS = 48.0
 # Words in all documents up to which characters are counted beside words where documents are long,
 # from a thousand on. Of 100 messages of 20 Newsgroups, a stack with characters was trained that was
 # 0.0017 less accurate than the default.
@@ -87,10 +87,10 @@ FEW_WORDS = 1 << 21
 # accuracy is 0.01 higher, and 1.00 to 1.05 on 20 Newsgroups, IMDB and long reviews, where binary
 # counts are as accurate, or more. Short texts hardly repeat words.
 WEIGHTING_SIZE = 1024
-LOWER = 0.95
+MAX_LOG_LOSS_SHARE = 0.95
 # the first bytes of characters of 2, 3 and 4 bytes in UTF-8
 LEADING = np.array([0xC0, 0xE0, 0xF0], dtype=np.uint8)
-N_FOLDS = 5  # of finalists
+N_FINALIST_FOLDS = 5  # of finalists
 # with which linear models are compared
 SUBSET_FOLDS = 3
 SUBSET_SIZE = 1024
@@ -211,7 +211,7 @@ def list_feature_sets(
     if pattern is not None:
         sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
         sets[BOTH] = replace(features, view=("word:1,2", "char_wb:1,5"), token_pattern=pattern)
-        sets[LONG] = replace(features, view=("word:1,2", "char_wb:4,5"), token_pattern=pattern)
+        sets[BOTH_LONG] = replace(features, view=("word:1,2", "char_wb:4,5"), token_pattern=pattern)
     return sets
 
 
@@ -228,13 +228,15 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     assert pairs.vocabulary is not None
     _, n_spaces = find_first_words(pairs.vocabulary, features.fields)
     counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
-    if counts.sum() <= SHORT * pairs.statistics.n_documents:
+    if counts.sum() <= MAX_SHORT_TOKENS * pairs.statistics.n_documents:
         return TRIPLES, CHARACTERS, BOTH
     share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
     if share >= UNSPACED:
         return CHARACTERS, BOTH
     return (
-        (LONG,) if pairs.statistics.n_documents >= SUBSET_SIZE and counts.sum() <= FEW_WORDS else ()
+        (BOTH_LONG,)
+        if pairs.statistics.n_documents >= SUBSET_SIZE and counts.sum() <= FEW_WORDS
+        else ()
     )
 
 
@@ -287,11 +289,12 @@ class Corpora:
         check_label_count(len(corpus.labels), "best", "model")
         self._corpora[first.feature_set] = corpus
         self.n_documents = len(corpus.sample)
-        if self.n_documents < N_FOLDS:
+        if self.n_documents < N_FINALIST_FOLDS:
             found = number_of(self.n_documents, "document")
             hint = "name a model with --model"
             raise InputError(
-                f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint
+                f"a model search needs at least {N_FINALIST_FOLDS} documents; found {found}",
+                hint=hint,
             )
         if first.feature_set == PAIRS:
             self._more = find_promising(corpus, first.features)
@@ -484,7 +487,7 @@ def search_source(
 
 
 @frozen
-class _Fit:
+class _Trial:
     """A candidate that is fitted to all documents."""
 
     candidate: Candidate
@@ -506,14 +509,14 @@ class _Fitter:
         n_labels = len(corpus.labels)
         n_weights = corpus.statistics.n_features * n_labels
         work = len(corpus.sample.indices) * n_labels
-        if n_weights <= MAX_WEIGHTS and work <= MAX_WORK:
+        if n_weights <= MAX_SEARCHED_WEIGHTS and work <= MAX_STACK_WORK:
             return True
         self.too_large.append(candidate)
         return False
 
     def fit(
-        self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS
-    ) -> _Fit | None:
+        self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FINALIST_FOLDS
+    ) -> _Trial | None:
         """Fit a candidate to a corpus; None if that fails, or gives no estimate although others
         do.
         """
@@ -548,10 +551,10 @@ class _Fitter:
             fitted.estimated_by,
             fitted.hyperparameters.parts,
         )
-        return _Fit(candidate, fitted, (estimate.metric, -estimate.log_loss))
+        return _Trial(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
 
-def is_better(one: _Fit, other: _Fit, n_documents: int, *, is_exclusive: bool) -> bool:
+def is_better(one: _Trial, other: _Trial, n_documents: int, *, is_exclusive: bool) -> bool:
     """Return whether a fit replaces another one.
 
     If each document has one label, it is as accurate, or more, and has a lower log-loss. With few
@@ -584,12 +587,12 @@ def _choose_weighting(
     if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
         part = take_documents(corpus, size)
         fits = [search.fit(each, part) for each in stacks[:2]]
-        if fits[0] and fits[1] and fits[1].quality[1] > LOWER * fits[0].quality[1]:
+        if fits[0] and fits[1] and fits[1].quality[1] > MAX_LOG_LOSS_SHARE * fits[0].quality[1]:
             return stacks[1]
     return stacks[0]
 
 
-def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Fit | None:
+def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Trial | None:
     """Return the fit of the last stack, of most features, that is not too large."""
     stacks = [each for each in candidates if each.is_stacked]
     for each in stacks:
@@ -607,7 +610,7 @@ def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitte
     return None
 
 
-def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> list[_Fit]:
+def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> list[_Trial]:
     """Return fits of Naive Bayes models of other features than the default one, and of the best
     linear models.
     """

@@ -284,7 +284,7 @@ def _stemmer(language: str) -> Any:
     return snowballstemmer.stemmer(language)
 
 
-MAX_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each
+MAX_TEXT_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each
 MIN_SECONDS = 10.0  # CPU time for a batch of texts,
 LATER_SECONDS = 0.05  # until the time is looked at again, if other code runs
 SECONDS_PER_CHARACTER = 1e-6  # plus this for each character; usual patterns take a tenth of it
@@ -298,8 +298,8 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
         return
     batch.columns = columns = tuple(map(list, batch.columns))
     for texts in columns:
-        if max(map(len, texts), default=0) > MAX_CHARACTERS:
-            for row in [row for row, text in enumerate(texts) if len(text) > MAX_CHARACTERS]:
+        if max(map(len, texts), default=0) > MAX_TEXT_CHARACTERS:
+            for row in [row for row, text in enumerate(texts) if len(text) > MAX_TEXT_CHARACTERS]:
                 batch.problems.setdefault(row, _too_long(batch.ids[row]))
     for row in batch.problems:
         for texts in columns:
@@ -307,7 +307,7 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
 
 
 def _too_long(where: str) -> InputError:
-    what = f"a text has more than {MAX_CHARACTERS:,} characters, which is too long for a custom token pattern"
+    what = f"a text has more than {MAX_TEXT_CHARACTERS:,} characters, which is too long for a custom token pattern"
     hint = "use the default pattern, or leave such texts out with --max-document-bytes"
     return InputError(what, where=where, hint=hint)
 
@@ -326,7 +326,7 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
         A text is too long, or the texts together take too long.
     """
     texts = [text for column in columns for text in column]
-    if max(map(len, texts), default=0) > MAX_CHARACTERS:
+    if max(map(len, texts), default=0) > MAX_TEXT_CHARACTERS:
         raise _too_long("")
     import signal
     import threading

@@ -49,10 +49,10 @@ from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split
 from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL, WHY_PLAIN, choose_version, warn_if_missing
 
-Columns = Sequence[Sequence[str]]
+TokenColumns = Sequence[Sequence[str]]
 Numbering = Callable[[Iterable[str]], Iterable[int]]
 CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
-BLOCK = 1_000_000  # entries that were not added to the sums yet
+MAX_PENDING_ENTRIES = 1_000_000  # entries that were not added to the sums yet
 
 _logging = Lock()  # so that only one of several threads logs the message
 
@@ -80,7 +80,7 @@ class Counter:
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
         self._counts = ClassCounter()
 
-    def rows(self, columns: Columns) -> DocumentCounts:
+    def rows(self, columns: TokenColumns) -> DocumentCounts:
         """Count each document's features.
 
         A fixed or hashed counter returns final columns, ascending within a row; features outside
@@ -91,7 +91,7 @@ class Counter:
 
     def count(
         self,
-        columns: Columns,
+        columns: TokenColumns,
         classes: Integers32,
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
@@ -154,7 +154,7 @@ class Counter:
         return self._analyzer.take_too_long()
 
     def scores(
-        self, columns: Columns, weighting: Weighting, scorer: SparseWeights
+        self, columns: TokenColumns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, Integers, Integers]:
         """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 
@@ -173,7 +173,7 @@ class Counter:
             known,
         )
 
-    def _rows(self, columns: Columns) -> DocumentCounts:
+    def _rows(self, columns: TokenColumns) -> DocumentCounts:
         """Return the counts of documents, each in the order in which its features occur; of
         buckets, sorted.
         """
@@ -234,13 +234,13 @@ class ViewCounter:
         self._prepared: tuple[SparseWeights | None, list[Any]] = None, []
         self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
 
-    def rows(self, columns: Columns) -> DocumentCounts:
+    def rows(self, columns: TokenColumns) -> DocumentCounts:
         """See Counter."""
         return self._join([each.rows(columns) for each in self._counters])
 
     def count(
         self,
-        columns: Columns,
+        columns: TokenColumns,
         classes: Integers32,
         keep_below: int,
         groups: NDArray[np.object_] | None = None,
@@ -293,7 +293,7 @@ class ViewCounter:
         return max(each.take_too_long() for each in self._counters)
 
     def scores(
-        self, columns: Columns, weighting: Weighting, scorer: SparseWeights
+        self, columns: TokenColumns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, Integers, Integers]:
         """See Counter."""
         prepared = self._prepared
@@ -380,7 +380,8 @@ class ClassCounter:
             (rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts)
         )
         self._n_waiting += len(rows.indices)
-        if self._n_waiting > max(BLOCK, len(self._keys)):  # so that the total time stays linear
+        # so that the total time stays linear
+        if self._n_waiting > max(MAX_PENDING_ENTRIES, len(self._keys)):
             self._fold()
 
     def class_counts(self, n_features: int, rank: Integers32 | None = None) -> ClassCounts:
@@ -469,7 +470,7 @@ merge_sorted = choose_version(merge_sorted)
 score_rows = choose_version(score_rows)
 
 
-def find_columns(vocabulary: Vocabulary, known: Vocabulary) -> Integers32:
+def find_known_columns(vocabulary: Vocabulary, known: Vocabulary) -> Integers32:
     """Return the column in `known` of each feature of a vocabulary, (n_features,); -1: there is
     none.
     """
@@ -489,7 +490,7 @@ def align_documents(
     """
     if vocabulary is None or known is None:
         return documents
-    return documents.map_features(find_columns(vocabulary, known))
+    return documents.map_features(find_known_columns(vocabulary, known))
 
 
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:

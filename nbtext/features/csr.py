@@ -16,7 +16,8 @@ from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.kernel import choose_version
 from nbtext.records import frozen
 
-AT_ONCE = 512  # rows whose entries are copied or sorted together, so that they stay in the cache
+# rows whose entries are copied or sorted together, so that they stay in the cache
+ROWS_COPIED_AT_ONCE = 512
 
 
 def running_sums(values: Array | Sequence[int]) -> Integers:

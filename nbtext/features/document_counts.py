@@ -212,8 +212,8 @@ class DocumentCounts:
         counts = np.empty_like(self.counts)
         n_bits = int(self.counts.max(initial=0)).bit_length()
         is_packed = self.is_counted and self.counts.min(initial=0) >= 0 and n_bits <= MAX_BITS
-        for first in range(0, len(self), csr.AT_ONCE):
-            bounds = self.indptr[first : first + csr.AT_ONCE + 1]
+        for first in range(0, len(self), csr.ROWS_COPIED_AT_ONCE):
+            bounds = self.indptr[first : first + csr.ROWS_COPIED_AT_ONCE + 1]
             own = slice(bounds[0], bounds[-1])
             keys = csr.row_keys(bounds, self.indices[own])
             if is_packed:  # numbers are sorted faster than their places

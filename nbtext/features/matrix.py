@@ -56,8 +56,8 @@ from nbtext.settings import find_invalid_field
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-FORMAT = "nbtext matrix"
-VERSION = 2
+MATRIX_FORMAT = "nbtext matrix"
+MATRIX_VERSION = 2
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 VECTORIZE = "write one with nbtext vectorize"
 # of scikit-learn's dump_svmlight_file; a file without column 0 does not tell from where it counts
@@ -68,7 +68,7 @@ NO_LABEL = "# -1 is a missing label"  # the first line of a file whose only othe
 MEMORY_BYTES = 64 << 20
 UNPACKED_RATIO = 10  # a compressed file of more than this ratio is refused as a bomb,
 UNPACKED_ALLOWANCE = 8 << 20  # unless it decompresses to at most this size
-MAX_COLUMNS = 1 << 22  # of a matrix without names of features
+MAX_UNNAMED_COLUMNS = 1 << 22  # of a matrix without names of features
 MAX_EMPTY_ROWS = 1 << 16  # that a header may claim: each costs memory and time
 # at most so many together, unless one document has more
 BLOCK_DOCUMENTS = 4096
@@ -76,10 +76,10 @@ BLOCK_ENTRIES = 1 << 20
 INTEGERS = ("<i4", "<i8")
 REALS = ("<f4", "<f8")
 BYTES = ("|u1",)
-ROWS = ("data", "indices", "indptr", "feature_names", "feature_offsets")
+ROW_ARRAYS = ("data", "indices", "indptr", "feature_names", "feature_offsets")
 COUNTED = ("counted_data", "counted_indices", "counted_indptr", "counted_names", "counted_offsets")
 MEMBERS = {  # the allowed kinds of numbers of each member
-    **dict(zip(ROWS, (INTEGERS + REALS, INTEGERS, INTEGERS, BYTES, ("<i8",)), strict=True)),
+    **dict(zip(ROW_ARRAYS, (INTEGERS + REALS, INTEGERS, INTEGERS, BYTES, ("<i8",)), strict=True)),
     **dict(zip(COUNTED, (INTEGERS, INTEGERS, INTEGERS, BYTES, ("<i8",)), strict=True)),
     "nbtext": BYTES,
     "document_ids": BYTES,
@@ -244,8 +244,8 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     is_listed = columns.is_given and not is_selective(columns.settings)
     settings = replace(columns.settings, vocabulary=()) if is_listed else columns.settings
     about = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": MATRIX_FORMAT,
+        "version": MATRIX_VERSION,
         "settings": asdict(settings),  # whose vocabulary () is the columns
         "input": asdict(matrix.input),
     }
@@ -369,7 +369,7 @@ def _read_members(file: IO[bytes]) -> Arrays:
         file.seek(0)
         with np.load(file, allow_pickle=False) as loaded:
             # counts are read instead of weights
-            unread = ROWS[:3] if COUNTED[0] in loaded else COUNTED
+            unread = ROW_ARRAYS[:3] if COUNTED[0] in loaded else COUNTED
             read = [name for name in MEMBERS if name not in unread]
             arrays = {name: np.asarray(loaded[name]) for name in read if name in loaded}
     except (
@@ -399,15 +399,15 @@ def _check_arrays(arrays: Arrays) -> Matrix:
         about = json.loads(arrays["nbtext"].tobytes())
     except (ValueError, RecursionError):
         raise _UnfitError("it lacks valid settings") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") != MATRIX_FORMAT:
         raise _UnfitError("it was not written by nbtext")
-    if about.get("version") != VERSION:
-        raise _UnfitError(f"it is of another nbtext, and this one reads version {VERSION}")
+    if about.get("version") != MATRIX_VERSION:
+        raise _UnfitError(f"it is of another nbtext, and this one reads version {MATRIX_VERSION}")
     n_documents = len(arrays["document_id_offsets"]) - 1
     columns = _read_columns(about, arrays)
     is_counted = COUNTED[0] in arrays
     data, indices, indptr, blob, offsets = (
-        arrays[name] for name in (COUNTED if is_counted else ROWS)
+        arrays[name] for name in (COUNTED if is_counted else ROW_ARRAYS)
     )
     vocabulary = columns.vocabulary
     if is_counted and vocabulary is not None:
@@ -664,9 +664,9 @@ def read_mtx(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _check_width(n_columns: int) -> None:
-    if n_columns > MAX_COLUMNS:
+    if n_columns > MAX_UNNAMED_COLUMNS:
         raise _UnfitError(
-            f"it has {n_columns:,} columns; at most {MAX_COLUMNS:,} may have no names"
+            f"it has {n_columns:,} columns; at most {MAX_UNNAMED_COLUMNS:,} may have no names"
         )
 
 

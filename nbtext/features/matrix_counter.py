@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.arrays import Hashes, Integers, Integers32
 from nbtext.errors import InputError, ModelError
-from nbtext.features.counting import ClassCounter, find_columns, merge_sorted
+from nbtext.features.counting import ClassCounter, find_known_columns, merge_sorted
 from nbtext.features.csr import split_columns
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import bucket_hashes, document_hashes, join_hashes, vocabulary_hashes
@@ -113,10 +113,10 @@ class MatrixCounter:
         """Return the column of the model for each feature of a matrix; -1: there is none."""
         known = self._vocabulary
         if not matrix.is_numbered and matrix.names is not None and known is not None:
-            return find_columns(matrix.names, known)
+            return find_known_columns(matrix.names, known)
         if matrix.is_numbered:
             n_known = 1 << (self._settings.hash_bits or 0) if known is None else len(known)
-            check_width(matrix, n_known if self._n_columns is None else self._n_columns)
+            check_matrix_width(matrix, n_known if self._n_columns is None else self._n_columns)
         if self._n_columns is None or known is None:
             return np.arange(matrix.n_features, dtype=np.int32)
         columns = np.full(self._n_columns, -1, dtype=np.int32)
@@ -205,7 +205,7 @@ def known_tokens(rows: DocumentCounts) -> Integers:
     return np.where(np.diff(rows.indptr) > 0, rows.lengths, 0).astype(np.int64)
 
 
-def check_width(matrix: Matrix, n_columns: int) -> None:
+def check_matrix_width(matrix: Matrix, n_columns: int) -> None:
     """Raise InputError unless the columns of a matrix without names can be the first of
     `n_columns`.
 
@@ -221,7 +221,7 @@ def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
     """Return a matrix without names with those of the features of a model; InputError if its
     columns are others.
     """
-    check_width(matrix, len(names))
+    check_matrix_width(matrix, len(names))
     return replace(matrix, vocabulary=names, n_features=len(names))
 
 

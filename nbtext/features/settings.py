@@ -32,7 +32,7 @@ MAX_VIEWS = 16  # each of them reads all texts
 LONGEST_PATTERN = 1_000  # characters of a regular expression
 # of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
 MAX_HASH_BITS = 24
-MAX_NUMBER = 2**62  # the largest number of documents or features that an option accepts
+MAX_OPTION_NUMBER = 2**62  # the largest number of documents or features that an option accepts
 
 
 def _parse_ngrams(text: str) -> tuple[int, int]:
@@ -205,7 +205,7 @@ class FeatureSettings(Settings):
         None,
         "Maximum number of features: the N features with the most occurrences. Ties are broken by code point order.",
         low=1,
-        high=MAX_NUMBER,
+        high=MAX_OPTION_NUMBER,
         metavar="N",
     )
     vocabulary: tuple[str, ...] | None = setting(
@@ -253,15 +253,15 @@ class FeatureSettings(Settings):
     def check_values(self) -> None:
         for option in ("min_df", "max_df"):
             limit = getattr(self, option)
-            if limit > MAX_NUMBER:
-                raise SettingsError(f"is more than {MAX_NUMBER:,}", where=option)
+            if limit > MAX_OPTION_NUMBER:
+                raise SettingsError(f"is more than {MAX_OPTION_NUMBER:,}", where=option)
             if not (limit >= 1 if isinstance(limit, int) else 0 <= limit <= 1):
                 what = f"{limit:g} is neither a number of documents nor a proportion of them"
                 hint = "give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point"
                 raise SettingsError(what, where=option, hint=hint)
-        if self.select is not None and not 1 <= self.select[1] <= MAX_NUMBER:
+        if self.select is not None and not 1 <= self.select[1] <= MAX_OPTION_NUMBER:
             raise SettingsError(
-                f"{self.select[1]} is not a number from 1 to {MAX_NUMBER:,}", where="select"
+                f"{self.select[1]} is not a number from 1 to {MAX_OPTION_NUMBER:,}", where="select"
             )
         _check_ngrams(self.ngrams, "ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:

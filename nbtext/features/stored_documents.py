@@ -28,11 +28,11 @@ from nbtext.output import convert_errors
 # Entries (a feature of a document) up to which the documents of a linear model stay in memory,
 # where fitting takes about 60 bytes for each (8.1 GB for the 2 GB of tests/benchmarks/scale.py): 1
 # GB.
-MAX_ENTRIES = 1 << 24
+MAX_ENTRIES_IN_MEMORY = 1 << 24
 RUN_ENTRIES = 1 << 21  # of a run, of which each thread holds one
 # of a block, at most; it has 8 bytes for each entry
-BLOCK_ENTRIES = 1 << 21
-BLOCK_DOCUMENTS = 1 << 16
+STORED_BLOCK_ENTRIES = 1 << 21
+STORED_BLOCK_DOCUMENTS = 1 << 16
 # of the files: for an entry, a document, and one in each problem
 ENTRY_BYTES = 14
 DOCUMENT_BYTES = 24
@@ -148,7 +148,7 @@ def _open_file(folder: str) -> io.BufferedRandom:
     return tempfile.TemporaryFile(dir=folder)
 
 
-class Run(NamedTuple):
+class SortedRun(NamedTuple):
     """Documents in a file, sorted by hash and class; `sizes` are their numbers of entries."""
 
     indices: Place
@@ -182,7 +182,9 @@ class Spill:
 
     @property
     def is_begun(self) -> bool:
-        """Whether documents are stored: whether all of them have more than MAX_ENTRIES entries."""
+        """Whether documents are stored: whether all of them have more than MAX_ENTRIES_IN_MEMORY
+        entries.
+        """
         return bool(self._files)
 
     def add(self, documents: DocumentCounts) -> bool:
@@ -191,7 +193,7 @@ class Spill:
             self._n_entries += len(documents.indices)
             self._n_documents += len(documents)
             self._n_classes = max(self._n_classes, int(documents.classes.max(initial=0)) + 1)
-            if not self._files and self._n_entries > MAX_ENTRIES:
+            if not self._files and self._n_entries > MAX_ENTRIES_IN_MEMORY:
                 self._begin()
         return self.is_begun
 
@@ -219,12 +221,12 @@ class Spill:
             )
         self._files.append(ArrayFile(self.folder))
 
-    def store(self, documents: DocumentCounts) -> Run:
+    def store(self, documents: DocumentCounts) -> SortedRun:
         """Store a run."""
         file = self._files[0]
         largest = documents.counts.max(initial=0)
         counts = documents.counts.astype(np.min_scalar_type(largest))
-        return Run(
+        return SortedRun(
             file.append(documents.indices),
             file.append(counts),
             np.diff(documents.indptr).astype(np.int32),
@@ -232,7 +234,7 @@ class Spill:
             documents.hashes,
         )
 
-    def load(self, run: Run, first: int, last: int, start: int) -> DocumentCounts:
+    def load(self, run: SortedRun, first: int, last: int, start: int) -> DocumentCounts:
         """Return the documents of a run from `first` up to `last`; `start` is the first one's first
         entry.
         """
@@ -245,7 +247,7 @@ class Spill:
             indptr, indices, counts, run.classes[first:last], run.hashes[first:last]
         )
 
-    def load_features(self, run: Run) -> Integers32:
+    def load_features(self, run: SortedRun) -> Integers32:
         """Return the features of all documents of a run, (n_entries,), one document after the
         other.
         """
@@ -262,7 +264,7 @@ class CounterRuns(NamedTuple):
     is classes[k].
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[SortedRun, ...]
     columns: Integers32
     classes: Integers32
 
@@ -325,9 +327,11 @@ class StoredDocuments:
         while bounds[-1] < len(order):
             first = bounds[-1]
             last = int(
-                np.searchsorted(ends, ends[first] - sizes[first] + BLOCK_ENTRIES, side="right")
+                np.searchsorted(
+                    ends, ends[first] - sizes[first] + STORED_BLOCK_ENTRIES, side="right"
+                )
             )
-            bounds.append(min(max(last, first + 1), first + BLOCK_DOCUMENTS, len(order)))
+            bounds.append(min(max(last, first + 1), first + STORED_BLOCK_DOCUMENTS, len(order)))
         # the documents of each run that the blocks up to each one hold: runs have the same order
         taken = [np.zeros(len(runs), dtype=np.int64)]
         for first, last in pairwise(bounds):
@@ -346,7 +350,7 @@ class Blocks:
     def __init__(
         self,
         spill: Spill,
-        runs: list[tuple[Run, CounterRuns]],
+        runs: list[tuple[SortedRun, CounterRuns]],
         hashes: Hashes,
         classes: Integers32,
         owners: Integers32,

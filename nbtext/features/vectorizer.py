@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Documents = Iterable[str] | Iterable[Sequence[str]]
-AT_ONCE = 1024  # texts that are counted together
+TEXTS_COUNTED_AT_ONCE = 1024  # texts that are counted together
 
 
 class Vectorizer:
@@ -204,7 +204,7 @@ def _count_documents(counting: Counter, raw_documents: Documents) -> DocumentCou
         raise InputError("expected a list of texts, found one text")
     parts: list[DocumentCounts] = []
     documents = map(_texts, raw_documents)
-    while texts := list(islice(documents, AT_ONCE)):
+    while texts := list(islice(documents, TEXTS_COUNTED_AT_ONCE)):
         parts.append(counting.rows([list(column) for column in zip(*texts, strict=True)]))
     return concatenate(parts)
 

@@ -18,7 +18,7 @@ from nbtext.errors import ModelError
 from nbtext.features.csr import entries_of
 from nbtext.features.settings import VIEW_END, FeatureSettings
 
-AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
+TERMS_RENAMED_AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
 # share of the words in scripts without spaces, from which character n-grams are worth trying
 UNSPACED = 0.2
 # Share of marks, from which words are cut at them. Of the Universal Declaration of Human Rights,
@@ -152,9 +152,9 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
         size = len(name + VIEW_END)
         offsets = own - own[0] - size * np.arange(len(own))
         blob = np.empty(offsets[-1], dtype=np.uint8)
-        for first in range(0, len(own) - 1, AT_ONCE):
-            part = own[first : first + AT_ONCE + 1]
-            ends = offsets[first : first + AT_ONCE + 1]
+        for first in range(0, len(own) - 1, TERMS_RENAMED_AT_ONCE):
+            part = own[first : first + TERMS_RENAMED_AT_ONCE + 1]
+            ends = offsets[first : first + TERMS_RENAMED_AT_ONCE + 1]
             letters = vocabulary.blob[part[0] : part[-1]]
             blob[ends[0] : ends[-1]] = letters[
                 ~_mark_starts(part[:-1] - part[0], size, len(letters))
@@ -176,8 +176,8 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
     n_before = 0
     for prefix, part in zip(prefixes, parts, strict=True):
-        for first in range(0, len(part), AT_ONCE):
-            given = part.offsets[first : first + AT_ONCE + 1]
+        for first in range(0, len(part), TERMS_RENAMED_AT_ONCE):
+            given = part.offsets[first : first + TERMS_RENAMED_AT_ONCE + 1]
             own = offsets[n_before : n_before + len(given)]
             own[1:] = own[0] + np.cumsum(np.diff(given) + len(prefix))
             letters = blob[own[0] : own[-1]]

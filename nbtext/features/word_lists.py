@@ -11,7 +11,7 @@ from nbtext.features.analyzer import Analyzer, has_own_pattern
 from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 
-MAX_NAMED = 5  # entries of a sentence
+MAX_NAMED_ENTRIES = 5  # entries of a sentence
 NO_FEATURE = "it has no feature"
 # of an entry in a text, which a token pattern may look at
 SURROUNDINGS = ("{}", " {} ", "x {} x", "x{}x", ".{}.")
@@ -58,7 +58,7 @@ def _describe(entries: Sequence[str], find_cause: Callable[[str], str]) -> str:
     causes = {entry: cause for entry in entries if (cause := find_cause(entry))}
     if not causes:
         return ""
-    some = list_some((f"{entry!r} ({cause})" for entry, cause in causes.items()), MAX_NAMED)
+    some = list_some((f"{entry!r} ({cause})" for entry, cause in causes.items()), MAX_NAMED_ENTRIES)
     total = f"{len(entries):,} entries" if len(entries) > 1 else "1 entry"
     return f"{len(causes):,} of {total} can never match: {some}"
 
@@ -73,6 +73,6 @@ def _finder(settings: FeatureSettings) -> Callable[[str], str]:
         if looks_around or any(feature in analyzer(each.format(feature)) for each in surroundings):
             return ""
         found = analyzer(feature)
-        return f"its features are {list_some(found, MAX_NAMED)}" if found else NO_FEATURE
+        return f"its features are {list_some(found, MAX_NAMED_ENTRIES)}" if found else NO_FEATURE
 
     return find_cause

@@ -24,9 +24,9 @@ from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.features.weighting import Weighting
 from nbtext.linear.data import (
     ROW,
-    Block,
     ClassSolution,
     CompactMatrix,
+    DocumentBlock,
     Rows,
     check_finite,
     order_features,
@@ -160,14 +160,14 @@ class DocumentsOnDisk:
             self._entries.release(block)
         return own.squares()
 
-    def _make_block(self, number: int) -> Block:
+    def _make_block(self, number: int) -> DocumentBlock:
         documents = self._documents(number)
         indptr, _ = self._bounds[number]
         compact = CompactMatrix(self.columns, indptr, *self._entries.groups[number])
         assert compact.checked is not None  # made now, once
         classes = self._data.classes[documents].copy()
         weights = self._data.class_weights[classes]
-        block = Block(number, documents, compact, weights, partial(np.equal, classes))
+        block = DocumentBlock(number, documents, compact, weights, partial(np.equal, classes))
         self._release(number)
         return block
 
@@ -175,7 +175,7 @@ class DocumentsOnDisk:
         self._entries.release(number)
         self._state.release(number)
 
-    def load(self, seed: tuple[int, int] | None = None) -> Iterator[Block]:
+    def load(self, seed: tuple[int, int] | None = None) -> Iterator[DocumentBlock]:
         """Yield the blocks, in a random order if there is a seed; one is in memory."""
         order = list(range(self.n_blocks))
         if seed is not None:

@@ -24,10 +24,10 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-AT_ONCE = 2**18  # entries whose squares are in memory at once
-ROWS_AT_ONCE = 2**10  # documents whose values are converted at once
+SQUARES_AT_ONCE = 2**18  # entries whose squares are in memory at once
+ROWS_CONVERTED_AT_ONCE = 2**10  # documents whose values are converted at once
 
-TOLERANCE = 5e-5
+LINEAR_TOLERANCE = 5e-5
 MAX_ITER = 1000
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than
 # that.
@@ -64,7 +64,7 @@ class SolverSettings(NamedTuple):
     """
 
     C: float
-    tolerance: float = TOLERANCE
+    tolerance: float = LINEAR_TOLERANCE
     max_iter: int = MAX_ITER
     seed: int = 0
     is_rough: bool = False
@@ -194,11 +194,11 @@ class TrainingData:
         )
 
     def split(self) -> Iterator[tuple[int, TrainingData]]:
-        """Yield parts of ROWS_AT_ONCE documents, each with the number of its first one; see
-        `slice`.
+        """Yield parts of ROWS_CONVERTED_AT_ONCE documents, each with the number of its first one;
+        see `slice`.
         """
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            yield start, self.slice(start, min(start + ROWS_AT_ONCE, len(self)))
+        for start in range(0, len(self), ROWS_CONVERTED_AT_ONCE):
+            yield start, self.slice(start, min(start + ROWS_CONVERTED_AT_ONCE, len(self)))
 
     @cached_property
     def document_weights(self) -> Floats:
@@ -337,8 +337,8 @@ class CompactMatrix:
         features = features[is_shared]
         ends = indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
         shared = np.empty(len(features), dtype=np.float32)
-        for first in range(0, len(indptr) - 1, ROWS_AT_ONCE):
-            last = min(first + ROWS_AT_ONCE, len(indptr) - 1)
+        for first in range(0, len(indptr) - 1, ROWS_CONVERTED_AT_ONCE):
+            last = min(first + ROWS_CONVERTED_AT_ONCE, len(indptr) - 1)
             entries = slice(indptr[first], indptr[last])
             with np.errstate(over="ignore"):
                 shared[ends[first] : ends[last]] = values[entries][is_shared[entries]]
@@ -408,7 +408,7 @@ class LabelWeights(NamedTuple):
 
 
 @frozen(eq=False)
-class Block:
+class DocumentBlock:
     """Some of the documents: all of them if they are in memory.
 
     documents  their numbers
@@ -447,11 +447,11 @@ class DocumentsInMemory:
 
     def __init__(self, data: TrainingData, *, has_intercept: bool) -> None:
         compact = CompactMatrix.of(data, has_constant=has_intercept)
-        self.blocks = [Block(0, slice(None), compact, data.document_weights, data.is_of)]
+        self.blocks = [DocumentBlock(0, slice(None), compact, data.document_weights, data.is_of)]
         self.columns = compact.columns
         self.squares = compact.squares()
 
-    def load(self, seed: tuple[int, int] | None = None) -> Iterator[Block]:
+    def load(self, seed: tuple[int, int] | None = None) -> Iterator[DocumentBlock]:
         """Yield the block."""
         yield from self.blocks
 
@@ -490,8 +490,8 @@ def sum_columns(
     values   (n_entries,); None: each is 1, so that the sums are numbers of entries
     """
     sums = np.zeros(n_columns)
-    for first in range(0, len(indices), AT_ONCE):  # bincount makes copies
-        part = slice(first, first + AT_ONCE)
+    for first in range(0, len(indices), SQUARES_AT_ONCE):  # bincount makes copies
+        part = slice(first, first + SQUARES_AT_ONCE)
         own = None if values is None else np.power(values[part], power, dtype=np.float64)
         sums += np.bincount(indices[part], own, n_columns)
     return sums

@@ -23,7 +23,7 @@ from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
-from nbtext.bayes.smoothing import BLOCK_SCORES, MAX_SCORES, Scored, Selection, judge
+from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Scored, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_counts import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -43,11 +43,11 @@ DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
 C_STEPS = (1.0, 0.5)  # of log10 C; each is taken around the best value of the step before
 # a value of C must lower the loss to this share of the best one: larger values take longer
-MIN_GAIN = 0.995
+MAX_LOSS_SHARE = 0.995
 # Documents that are held out, at least, if there are no goals: for the calibration alone, and to
 # select C
-CALIBRATION_SIZE = 1 << 11
-SELECTION_SIZE = 1 << 12
+LINEAR_CALIBRATION_SIZE = 1 << 11
+C_SELECTION_SIZE = 1 << 12
 NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of passes; scale large values down, or use a smaller C"
 
 
@@ -173,9 +173,9 @@ def _hold_out(
 ) -> HeldOut:
     """Choose documents to hold out: none if there are fewer than folds.
 
-    Without goals, only enough folds are held out for CALIBRATION_SIZE documents, or SELECTION_SIZE:
-    more are not worth the time. Of many classes, only so many documents are held out that their
-    scores, by each part of a stack, fit into memory.
+    Without goals, only enough folds are held out for LINEAR_CALIBRATION_SIZE documents, or
+    C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are held
+    out that their scores, by each part of a stack, fit into memory.
     """
     class_documents = np.bincount(data.classes, minlength=data.n_classes)
     folds = stratified_folds(
@@ -190,10 +190,10 @@ def _hold_out(
         folds[:] = NEVER_HELD_OUT
     elif replace(goals, adjusts_prior=False) == Goals():
         sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
-        size = SELECTION_SIZE if settings.C == AUTO or is_stacked else CALIBRATION_SIZE
+        size = C_SELECTION_SIZE if settings.C == AUTO or is_stacked else LINEAR_CALIBRATION_SIZE
         n_folds = int(np.searchsorted(np.cumsum(sizes), size)) + 1
         folds[folds >= n_folds] = NEVER_HELD_OUT
-    n_scored = (BLOCK_SCORES if is_stacked else MAX_SCORES) // data.n_classes
+    n_scored = (BLOCK_SCORES if is_stacked else SCORES_AT_ONCE) // data.n_classes
     documents = np.flatnonzero(folds != NEVER_HELD_OUT)
     if len(documents) > n_scored:
         folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = (
@@ -209,12 +209,12 @@ def _hold_out_first(
     hashes.
 
     They are a random sample, which has all duplicates of its documents. Without goals, they are
-    SELECTION_SIZE, with goals all whose lengths are known, but at most one of `settings.folds`
+    C_SELECTION_SIZE, with goals all whose lengths are known, but at most one of `settings.folds`
     parts. Their labels have other documents. Documents without a word, which are the last ones, are
     held out in the same share.
     """
-    wanted = len(lengths) if goals != Goals() else SELECTION_SIZE
-    size = min(wanted, len(lengths), len(data) // settings.folds, MAX_SCORES // data.n_classes)
+    wanted = len(lengths) if goals != Goals() else C_SELECTION_SIZE
+    size = min(wanted, len(lengths), len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
     if data.n_classes < 2:
         size = 0
     if 0 < size < len(lengths):
@@ -280,7 +280,7 @@ def search_strength(
             ):
                 tried.add(best + direction)
                 found_loss, found, solution = evaluate(10.0 ** (best + direction), solution)
-                if found_loss >= MIN_GAIN * loss:
+                if found_loss >= MAX_LOSS_SHARE * loss:
                     break
                 best = best + direction
                 loss = found_loss
@@ -289,9 +289,9 @@ def search_strength(
 
 
 MAX_DUALS = 1 << 23  # documents times labels whose dual variables are in memory at once: 0.1 GB
-MAX_WEIGHTS = 1 << 24  # of all labels together: 0.2 GB
+MAX_LABEL_WEIGHTS = 1 << 24  # of all labels together: 0.2 GB
 MAX_LABEL_SCORES = 1 << 25  # held-out documents times labels: 0.1 GB
-MAX_CELLS = 1 << 21  # documents times labels whose pairs are chosen at once
+CELLS_CHOSEN_AT_ONCE = 1 << 21  # documents times labels whose pairs are chosen at once
 DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 
@@ -344,7 +344,7 @@ def learn_labels(
     for chunk in chunks:
         solver = SolverSettings(C, seed=settings.seed)
         solution = problem.solve(
-            solver, start, classes=chunk.tolist(), max_weights=MAX_WEIGHTS // data.n_classes
+            solver, start, classes=chunk.tolist(), max_weights=MAX_LABEL_WEIGHTS // data.n_classes
         )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
@@ -385,7 +385,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
     The documents of each rare label are spread over the folds: documents are stratified by their
     rarest label. If a label has only one document, that is held out, too, because labels of new
     documents may also lack examples. One threshold for all labels is fitted to about
-    CALIBRATION_SIZE documents, one for each label to all that fit into memory.
+    LINEAR_CALIBRATION_SIZE documents, one for each label to all that fit into memory.
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")
@@ -400,7 +400,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
     wanted = (
         len(data)
         if settings.optimize == label_calibration.MACRO_F1
-        else label_calibration.CALIBRATION_SIZE
+        else label_calibration.MULTILABEL_CALIBRATION_SIZE
     )
     n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
     n_folds = (
@@ -453,7 +453,7 @@ def _collect_cells(
     places = np.full(len(data), -1)
     places[held_out] = np.arange(len(held_out))
     parts = []
-    n_rows = max(1, MAX_CELLS // len(classes))
+    n_rows = max(1, CELLS_CHOSEN_AT_ONCE // len(classes))
     for first in range(0, len(held_out), n_rows):
         own = scores[first : first + n_rows, classes].astype(np.float64)
         is_own = np.zeros(own.shape, dtype=bool)

@@ -44,13 +44,13 @@ FLATTER = 0.9
 MIN_STEP = 1e-10
 # On 20 Newsgroups, C = 1, it takes two thirds of the steps of 0.01, and ends 3e-5 of the objective
 # above the minimum.
-MIN_GAIN = 0.04
+MIN_OBJECTIVE_GAIN = 0.04
 # Rough fits of folds start from the solution for all documents. With 0.1 they keep a part of it,
 # and the estimated log-loss on 20 Newsgroups is 0.337, not 0.348.
 ROUGH_GAIN = 0.01
-MAX_PROBABILITIES = 1 << 20  # documents times classes whose probabilities are in memory at once
+PROBABILITIES_AT_ONCE = 1 << 20  # documents times classes whose probabilities are in memory at once
 # features times classes, above which the models of folds are fitted one after the other
-MAX_WEIGHTS = 1 << 22
+MAX_PARALLEL_WEIGHTS = 1 << 22
 
 
 class Minimum(NamedTuple):
@@ -143,7 +143,7 @@ class LogisticRegression:
             parameters = self._solve(folds != fold, solver, start).parameters
             scores[folds == fold] = self._matrix[folds == fold] @ parameters
 
-        jobs = 1 if start.parameters.size > MAX_WEIGHTS else self._jobs
+        jobs = 1 if start.parameters.size > MAX_PARALLEL_WEIGHTS else self._jobs
         for _ in parallel_map(score_fold, np.unique(folds[held_out]).tolist(), jobs=jobs):
             pass
         scores = scores[held_out]
@@ -163,7 +163,7 @@ class LogisticRegression:
         squares = np.zeros(len(is_regularized))
         blocks = []
         rows = np.flatnonzero(is_fitted)
-        size = max(1, MAX_PROBABILITIES // n_classes)
+        size = max(1, PROBABILITIES_AT_ONCE // n_classes)
         for first in range(0, len(rows), size):
             block = rows[first : first + size]
             matrix = self._matrix[block]
@@ -198,7 +198,7 @@ class LogisticRegression:
                 begin,
                 curvature,
                 solver,
-                min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN,
+                min_gain=ROUGH_GAIN if solver.is_rough else MIN_OBJECTIVE_GAIN,
             )
         )
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.bayes.newton import MAX_STEPS, minimize, solve_by_conjugate_gradients
+from nbtext.bayes.newton import MAX_NEWTON_STEPS, minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
@@ -33,9 +33,9 @@ from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
 from nbtext.linear.blocks import BlockedData, DocumentsOnDisk
 from nbtext.linear.data import (
-    Block,
     ClassSolution,
     CompactMatrix,
+    DocumentBlock,
     DocumentsInMemory,
     LabelWeights,
     LinearModel,
@@ -57,7 +57,7 @@ START_DUAL = 1e-8  # of the logistic loss, as in LIBLINEAR: its dual variables a
 MAX_WEIGHT_BYTES = 1 << 28  # of the classes that are solved at once: 8 for each feature and class
 # Passes after a measured gap was too large, before it is measured again. On 5 GB, to measure takes
 # as long as 9 passes, and without a wait, 135 of 155 measurements are in vain.
-WAIT = 5
+PASSES_BETWEEN_GAPS = 5
 # what a class needs from the next visits to all blocks
 ADD = "add"
 PASS = "pass"
@@ -175,7 +175,7 @@ class Fit:
             self._end_stage(is_converged=False)
         else:
             if self.is_measured:
-                self.first_measured = self.n_iter + WAIT
+                self.first_measured = self.n_iter + PASSES_BETWEEN_GAPS
             self.action = PASS
             self.is_measured = False
 
@@ -432,7 +432,7 @@ class OneVsRest:
             return
         for block in self._documents.load(seed):
 
-            def visit(own: list[Fit], block: Block = block) -> None:
+            def visit(own: list[Fit], block: DocumentBlock = block) -> None:
                 for fit in own:
                     fit.visit(block.number, problem.documents[block.number], seed[0])
 
@@ -665,7 +665,7 @@ def minimize_binary(
 
     warn_if_missing()
     for stage in stages:
-        n_steps = min(stage.max_iter, MAX_STEPS)
+        n_steps = min(stage.max_iter, MAX_NEWTON_STEPS)
         weights, _ = minimize(
             evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum
         )

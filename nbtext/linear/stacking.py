@@ -407,7 +407,7 @@ def _measure(scores: Floats, classes: Integers32) -> float:
     return float((log_p.argmax(axis=1) == classes).mean())
 
 
-STACKED = LinearModel(
+STACKED_VIEWS = LinearModel(
     problem=Stack,
     options=(),
     is_stacked=True,

@@ -20,7 +20,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers32, Mask
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
-from nbtext.linear.logistic import MIN_GAIN, ROUGH_GAIN, descend
+from nbtext.linear.logistic import MIN_OBJECTIVE_GAIN, ROUGH_GAIN, descend
 from nbtext.numerics import dot, exp, log, multiply, round_for_products
 
 VARIANCE = 10.0  # of the normal prior of each parameter but the intercepts
@@ -119,7 +119,7 @@ class VectorRegression:
             begin,
             precision + curvature,
             solver,
-            min_gain=ROUGH_GAIN if solver.is_rough else MIN_GAIN,
+            min_gain=ROUGH_GAIN if solver.is_rough else MIN_OBJECTIVE_GAIN,
         )
         # without a word that has a vector, no word has a weight
         length = float(self._lengths[documents].mean()) or np.inf

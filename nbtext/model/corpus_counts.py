@@ -27,7 +27,7 @@ from nbtext.features.csr import entry_rows
 from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stored_documents import CounterRuns, Run, Spill, StoredDocuments
+from nbtext.features.stored_documents import CounterRuns, SortedRun, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.parallel import return_memory
@@ -88,7 +88,7 @@ class Reservoir:
         self._size = size
         self._spill = spill
         self._n_entries = 0
-        self.runs: list[Run] = []
+        self.runs: list[SortedRun] = []
         self._by_name = by_name
         self._bound = bound or Bound(size)
         self._pieces: list[DocumentCounts] = []

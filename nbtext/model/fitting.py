@@ -15,7 +15,7 @@ from nbtext.bayes.combination import combine, fit_parts, list_parts
 from nbtext.bayes.decision_offsets import Goals, find_goals
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_model import EventModel
-from nbtext.bayes.few_documents import SMOOTHINGS, find_better, is_few
+from nbtext.bayes.few_documents import TRIED_SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
 from nbtext.bayes.scorer import LinearScorer, round_to_float32
 from nbtext.bayes.settings import (
@@ -36,7 +36,7 @@ from nbtext.bayes.smoothing import (
     select_smoothing,
 )
 from nbtext.errors import ModelError
-from nbtext.features.counting import find_columns
+from nbtext.features.counting import find_known_columns
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -371,7 +371,7 @@ def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedMode
     raises  ModelError: no document has a label, or the counts are of a matrix
     """
     from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut, compile_relevance
-    from nbtext.bayes.label_calibration import DEFAULT, select_multilabel
+    from nbtext.bayes.label_calibration import UNFITTED, select_multilabel
     from nbtext.model.several_labels import SeveralLabels
 
     counts = given.counts
@@ -391,7 +391,7 @@ def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedMode
         corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen)
         corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
         fit = select_multilabel(corpus, optimize=given.settings.optimize, jobs=given.jobs)
-    smoothing = fit.smoothing or DEFAULT
+    smoothing = fit.smoothing or UNFITTED
     scorer = compile_relevance(statistics, smoothing)
     task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
     return given.make_model(task, weighting, scorer, Hyperparameters(smoothing.alpha or 0.0))
@@ -517,7 +517,7 @@ def _select_event_model(
     if len(current.documents) == statistics.n_documents and len(corpus) and is_few(statistics):
         others = list_candidates([FEW_DOCUMENTS_MODEL])
         first, smoothings = (
-            (search_smoothing(corpus)[0], SMOOTHINGS)
+            (search_smoothing(corpus)[0], TRIED_SMOOTHINGS)
             if smoothing is None
             else (smoothing, (smoothing,))
         )
@@ -552,7 +552,7 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     if counts.vocabulary is None or features.vocabulary is None:
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
-    goals = find_columns(counts.vocabulary, given)
+    goals = find_known_columns(counts.vocabulary, given)
     columns = np.flatnonzero(goals >= 0)
     goals = goals[columns]
     known = counts.restrict(columns)

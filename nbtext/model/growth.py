@@ -20,7 +20,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.batch import Batch
-from nbtext.documents.fields import MAX_CHARACTERS, MAX_SHOWN
+from nbtext.documents.fields import MAX_CHARACTERS_OF_EACH, MAX_LABELS_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_counts import DocumentCounts
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 # the share of the retained sample that leave-one-out needs to select smoothing and calibration
-ENOUGH = 0.5
+MIN_SAMPLE_SHARE = 0.5
 
 
 def update_source(
@@ -66,7 +66,7 @@ def update_source(
     counts = count_documents(
         model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch
     )
-    return update(model, counts, jobs=jobs)
+    return update_with_counts(model, counts, jobs=jobs)
 
 
 def forget_source(
@@ -85,7 +85,7 @@ def forget_source(
     check_growth(model)
     check_whole(model)
     size = None if model.counts.sample_size != 0 else 0
-    return forget(
+    return forget_counts(
         model,
         count_documents(model, source, jobs=jobs, sample_size=size, on_batch=on_batch),
         jobs=jobs,
@@ -96,7 +96,7 @@ def calibrate_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> TrainedModel:
     """Return the model with its smoothing and calibration fitted to the documents of a source; see
-    `calibrate`.
+    `calibrate_model`.
 
     Raises
     ------
@@ -106,10 +106,10 @@ def calibrate_source(
         The model lacks a label of the documents.
     """
     counts = count_documents(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
-    return calibrate(model, counts, jobs=jobs)
+    return calibrate_model(model, counts, jobs=jobs)
 
 
-def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
+def update_with_counts(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model after training on more counts, made with the same settings; see
     `update_source`.
     """
@@ -117,7 +117,7 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
     return _fit_again(model, model.counts + counts, model, jobs)
 
 
-def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
+def forget_counts(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model without some counts, made with the same settings; see `forget_source`.
 
     counts  retain all of their documents if the model retains a sample
@@ -130,7 +130,7 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
     return _fit_again(model, rest, model, jobs)
 
 
-def merge(
+def merge_models(
     models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1
 ) -> TrainedModel:
     """Return a model that is trained on the documents of all models; one model is returned as it
@@ -174,7 +174,7 @@ def locate_error(where: str) -> Iterator[None]:
         raise error.locate(where) from None
 
 
-def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
+def calibrate_model(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model with its smoothing and calibration fitted to the retained documents of some
     counts.
 
@@ -423,7 +423,7 @@ def _fit_again(
     of `earlier`.
     """
     approximate = [] if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
-    is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
+    is_too_small = len(counts.sample) < MIN_SAMPLE_SHARE * (counts.sample_size or 1)
     if counts.task != model.fitted.task.name:
         hint = "train it again on all documents, or give documents with one label each"
         raise ModelError(
@@ -486,7 +486,7 @@ def align_sample(
     places = {label: k for k, label in enumerate(labels)}
     if unknown := [label for label in counts.labels if label not in places]:
         names, known = (
-            list_some((repr(label[:MAX_CHARACTERS]) for label in group), MAX_SHOWN)
+            list_some((repr(label[:MAX_CHARACTERS_OF_EACH]) for label in group), MAX_LABELS_SHOWN)
             for group in (unknown, labels)
         )
         raise ModelError(f"the model has no label {names}; it has {known}", hint=hint)

@@ -21,7 +21,7 @@ from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import ModelError, number_of
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import find_columns
+from nbtext.features.counting import find_known_columns
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
@@ -210,14 +210,15 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     features = model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
         return counts.statistics
-    columns = find_columns(features, counts.vocabulary)
+    columns = find_known_columns(features, counts.vocabulary)
     own = np.flatnonzero(columns >= 0)  # a word of a table of vectors may have no document
     statistics = counts.statistics.restrict(columns[own].astype(np.int64))
     classes = np.arange(statistics.n_classes)
     return statistics.align(own, len(features), classes=classes, n_classes=len(classes))
 
 
-HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's correction)
+# added to each count, so that none is zero (Haldane and Anscombe's correction)
+HALDANE_CORRECTION = 0.5
 
 
 def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Floats:
@@ -234,11 +235,11 @@ def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Fl
     source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and
                 Zweifel, On the Bias of Various Estimators of the Logit and Its Variance, 1967
     """
-    own = counts + HALF
-    others = everywhere - counts + HALF
+    own = counts + HALDANE_CORRECTION
+    others = everywhere - counts + HALDANE_CORRECTION
     # sums beyond 2^53 are rounded
-    own_rest = np.maximum(total - counts, 0) + HALF
-    others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
+    own_rest = np.maximum(total - counts, 0) + HALDANE_CORRECTION
+    others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALDANE_CORRECTION
     log_odds = log(own) - log(own_rest) - log(others) + log(others_rest)
     return np.asarray(
         log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64
@@ -336,7 +337,7 @@ class MatrixInspection:
     settings: dict[str, Any]  # those that differ from the default
 
 
-def inspect(
+def inspect_model(
     model: TrainedModel,
     *,
     n_features: int = 20,

@@ -15,7 +15,7 @@ from nbtext.documents.fields import Label
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import InputError, ModelError
 from nbtext.features.matrix import Columns, Matrix
-from nbtext.features.matrix_counter import check_width, name_numbered, require_counts
+from nbtext.features.matrix_counter import check_matrix_width, name_numbered, require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, TrainedModel
@@ -34,7 +34,7 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-MAX_ROWS = 1 << 32  # documents of a block
+MAX_BLOCK_ROWS = 1 << 32  # documents of a block
 
 
 @frozen(eq=False)
@@ -136,7 +136,9 @@ def vectorize_source(
             require_counts(batch.features, "vectorize")
             batch = _name_columns(batch, like)
         read[number] = batch.ids, list(batch.labels)
-        return replace(batch, groups=[str(number * MAX_ROWS + row) for row in range(len(batch))])
+        return replace(
+            batch, groups=[str(number * MAX_BLOCK_ROWS + row) for row in range(len(batch))]
+        )
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)
@@ -182,7 +184,7 @@ def _name_columns(batch: Batch, like: Like | None) -> Batch:
             "the matrix has no names of features", hint="give --like MODEL, which has them"
         )
     if like.columns.vocabulary is None:
-        check_width(matrix, like.columns.n_columns)
+        check_matrix_width(matrix, like.columns.n_columns)
     else:
         matrix = name_numbered(matrix, like.columns.vocabulary)
     return label_numbered(replace(batch, matrix=matrix), like.labels or ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.leave_one_out import AT_ONCE
+from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.numerics import exp, log
@@ -14,7 +14,7 @@ from nbtext.parallel import parallel_calls
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
+NEGLIGIBLE_PROBABILITY = 1e-12  # smaller probabilities of a label are set to 0
 
 
 def compute_posteriors(
@@ -25,7 +25,7 @@ def compute_posteriors(
     """
     from scipy.sparse import vstack
 
-    calls = [partial(_posteriors, scorer, part) for part in documents.split(AT_ONCE)]
+    calls = [partial(_posteriors, scorer, part) for part in documents.split(ROWS_SCORED_AT_ONCE)]
     parts = parallel_calls(calls, jobs=jobs)
     return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
         marginal for _, marginal in parts
@@ -43,5 +43,5 @@ def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, 
     shares = exp(scores - highest)
     sums = shares.sum(axis=1, keepdims=True)
     shares /= sums
-    shares[shares < NEGLIGIBLE] = 0
+    shares[shares < NEGLIGIBLE_PROBABILITY] = 0
     return csr_array(shares), float((highest + log(sums)).sum())

@@ -13,7 +13,7 @@ from nbtext.arrays import Floats, Integers, Mask
 from nbtext.records import dataclass
 
 Labels = tuple[str, ...]
-Label = TypeVar("Label", bound=str | int | float)
+LabelValue = TypeVar("LabelValue", bound=str | int | float)
 # columns, with an entry for each document
 OF_EACH = str.split(
     "ids labels probabilities known reasons true_labels decided outliers likelihoods "
@@ -185,8 +185,8 @@ def select_labels(
 
 
 def rank_labels(
-    is_chosen: Mask, probabilities: Floats, classes: Sequence[Label]
-) -> list[tuple[Label, ...]]:
+    is_chosen: Mask, probabilities: Floats, classes: Sequence[LabelValue]
+) -> list[tuple[LabelValue, ...]]:
     """Return the chosen labels of each document, the most probable first; ties are in the order of
     the classes.
 

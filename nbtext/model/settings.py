@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from nbtext.documents.settings import read_text
+from nbtext.documents.settings import read_small_file
 from nbtext.errors import InputError, SettingsError, list_some, require_label
 from nbtext.records import frozen
 from nbtext.settings import Excludes, Settings, parse_label_share, setting
@@ -57,13 +57,13 @@ def read_costs(path: str) -> Costs:
     """
     from nbtext.documents.tables import separator_of
 
-    text = read_text(path)
+    text = read_small_file(path)
     first = next(filter(str.strip, text.splitlines()), "")
     separator = separator_of(first, frozenset(), COST_COLUMNS)
     pairs: dict[tuple[str, str], float] = {}
     places: dict[tuple[str, str], str] = {}
     is_first = True
-    for where, columns in read_rows(text, path, separator=separator, hint=COST_HINT):
+    for where, columns in read_cells(text, path, separator=separator, hint=COST_HINT):
         if len(columns) != COST_COLUMNS:
             what = f"expected {COST_COLUMNS} columns, found {len(columns)}"
             raise InputError(what, where=where, hint=COST_HINT)
@@ -87,7 +87,7 @@ def read_costs(path: str) -> Costs:
     return Costs(path, pairs, places)
 
 
-def read_rows(
+def read_cells(
     text: str, path: str, *, separator: str, hint: str
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the place and the cells of each line of CSV that is not blank, without white space at

@@ -75,7 +75,9 @@ OF_COLUMNS = ("min_df", "max_df", "max_features", "select")
 OF_COUNTS = ("tf", "idf", "norm")
 
 
-def check_columns(features: FeatureSettings, settings: ModelSettings, counts: CorpusCounts) -> None:
+def check_matrix_settings(
+    features: FeatureSettings, settings: ModelSettings, counts: CorpusCounts
+) -> None:
     """Raise InputError if a setting is given that has no effect on the counts of a matrix."""
     is_weighted = counts.weighting is not None
     because = "X is a matrix, whose columns are the features"
@@ -250,7 +252,7 @@ def classifier_tags() -> Any:
 
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
-INDICATOR_HINT = (
+INDICATOR_MATRIX_HINT = (
     "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
 )
 
@@ -326,7 +328,7 @@ def read_labels(y: Any) -> GivenLabels:
             raise InputError(what, hint="give a list of labels for each text")
         if not ((matrix == 0) | (matrix == 1)).all():
             what = "the labels are a table of other numbers than 0 and 1"
-            raise InputError(what, hint=INDICATOR_HINT)
+            raise InputError(what, hint=INDICATOR_MATRIX_HINT)
         rows = [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
         return GivenLabels(rows, "int", int(matrix.shape[1]))
     lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in list_rows(y)]
@@ -344,7 +346,7 @@ def read_labels(y: Any) -> GivenLabels:
     )
 
 
-def count_documents(
+def count_given_documents(
     documents: Matrix | list[str],
     given: GivenLabels,
     settings: FeatureSettings,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 MANY_LABELS = 256  # models with more labels predict smaller batches
-MAX_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
+MAX_BATCH_PROBABILITIES = 1 << 20  # documents times labels of a batch: 8 MiB
 
 
 def predict_source(
@@ -122,7 +122,7 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
     """
     if n_labels <= MANY_LABELS:
         return blocks
-    size = max(1, MAX_PROBABILITIES // n_labels)
+    size = max(1, MAX_BATCH_PROBABILITIES // n_labels)
     return (
         part.block(0 if number else block.size, block.n_bytes)
         for block in blocks

@@ -35,7 +35,7 @@ CHARACTER_VIEW = "char_wb:2,5"
 # training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
 # messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
 # sentences 0.674, 0.926.
-SHORT = 40.0
+MAX_SHORT_WORDS = 40.0
 # counts a source
 Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
@@ -158,7 +158,7 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
     view = features.view.index(WORD_VIEWS[0])
     start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
     occurrences = counts.statistics.slice(start, stop).feature_occurrences
-    is_short = occurrences.sum() <= SHORT * counts.statistics.n_documents
+    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
     words = split_views(counts.vocabulary, features.view)[view]
     return bool(is_short or compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED)
 

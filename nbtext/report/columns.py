@@ -17,19 +17,19 @@ from nbtext.documents.formats import (
     check_suffix,
     content_suffix,
 )
-from nbtext.documents.rows import ChangedRows, Column, Target
+from nbtext.documents.rows import ChangedRows, Column, OutputTarget
 from nbtext.documents.settings import HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
 from nbtext.model.tasks import TASKS
 from nbtext.report.conversion import CONVERSIONS, convert_rows
 from nbtext.report.predictions import (
-    check_names,
+    check_score_names,
     prediction_records,
     top_columns,
     top_fields,
 )
-from nbtext.report.records import field_text, finite, join_labels
+from nbtext.report.records import field_text, finite, join_escaped
 from nbtext.report.settings import (
     COLUMNS,
     EXPLANATION,
@@ -38,7 +38,7 @@ from nbtext.report.settings import (
     SCORES,
     SEVERAL_COLUMNS,
     ColumnSettings,
-    Field,
+    PredictionField,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def write_columns(
     predictions: Iterable[Predictions],
-    target: Target,
+    target: OutputTarget,
     settings: ColumnSettings,
     decisions: DecisionSettings,
     is_written: Callable[[Predictions], Mask] | None = None,
@@ -88,7 +88,9 @@ def write_columns(
         raise SettingsError(
             f"{found.name} has no tables", where="--table", hint="leave out --table"
         )
-    write: Callable[[Iterator[ChangedRows], Target, InputSettings], None] = found.load("writer")
+    write: Callable[[Iterator[ChangedRows], OutputTarget, InputSettings], None] = found.load(
+        "writer"
+    )
     write(_check_formats(chain((first,), added), first), target, InputSettings())
 
 
@@ -145,7 +147,7 @@ def _add_columns(
     for name, field in fields.items():
         values = [finite(record.get(name)) for record in records]
         nested.append(Column(prefix + name, field.kind, values, _cells(field, batch.separator)))
-    check_names(scores, [*fields, *top_columns(top_k)])
+    check_score_names(scores, [*fields, *top_columns(top_k)])
     for name in scores:
         values = [record[name] for record in records]
         nested.append(Column(prefix + name, "number", values, field_text))
@@ -161,8 +163,8 @@ def _add_columns(
     return ChangedRows(batch.rows, flat, nested, dict.fromkeys(removed))
 
 
-def _cells(field: Field, separator: str) -> Callable[[Any], str]:
+def _cells(field: PredictionField, separator: str) -> Callable[[Any], str]:
     """Return the function that returns a value of a field as text."""
     if not field.is_list:
         return field.cell
-    return lambda values: join_labels([field.cell(value) for value in values], separator)
+    return lambda values: join_escaped([field.cell(value) for value in values], separator)

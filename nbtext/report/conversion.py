@@ -10,21 +10,21 @@ from typing import Any
 
 from nbtext.documents.rows import (
     ChangedRows,
+    OutputTarget,
     TableRows,
-    Target,
     TextRows,
     check_new,
     read_fields,
 )
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, number_of
-from nbtext.report.records import write_text
+from nbtext.report.records import write_and_flush
 from nbtext.report.result import Result, format_result, format_rows
 
 KEYS_HINT = "write JSON lines, whose keys may differ: --to jsonl"
 
 
-def convert_rows(changed: Iterable[ChangedRows], to: str, target: Target) -> None:
+def convert_rows(changed: Iterable[ChangedRows], to: str, target: OutputTarget) -> None:
     """Write rows in the format `to`, one of CONVERSIONS, each batch as soon as it arrives.
 
     Raises
@@ -36,13 +36,13 @@ def convert_rows(changed: Iterable[ChangedRows], to: str, target: Target) -> Non
     CONVERSIONS[to](changed, target)
 
 
-def _write_json(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
+def _write_json(output_format: str, changed: Iterable[ChangedRows], target: OutputTarget) -> None:
     result = Result(changed, (), lambda each: (), records=_list_records)
     with target.open() as file:
-        write_text(format_result(result, output_format), file)
+        write_and_flush(format_result(result, output_format), file)
 
 
-def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Target) -> None:
+def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: OutputTarget) -> None:
     """Write a table, whose columns are those of the first batch; a value that is not a text is
     that of JSON.
     """
@@ -54,16 +54,18 @@ def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Tar
             if not names:
                 names = _list_names(fields for fields, _ in records)
                 check_new(each.flat, names, each.rows.path)
-                write_text([format_rows([[*names, *new]], output_format)], file)
+                write_and_flush([format_rows([[*names, *new]], output_format)], file)
             rows = []
             for fields, row in records:
                 _check_keys(each.rows.path, fields, names)
                 added = [column.cells(column.values[row]) for column in each.flat]
                 rows.append([*(_cell(fields.get(name)) for name in names), *added])
-            write_text([format_rows(rows, output_format)], file)
+            write_and_flush([format_rows(rows, output_format)], file)
 
 
-def _write_columns(format_of_rows: str, changed: Iterable[ChangedRows], target: Target) -> None:
+def _write_columns(
+    format_of_rows: str, changed: Iterable[ChangedRows], target: OutputTarget
+) -> None:
     """Write a Parquet or Arrow file, whose columns and types are those of the first batch."""
     from nbtext.documents.arrow import table_of_rows, write_arrow, write_parquet
 
@@ -137,7 +139,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-CONVERSIONS: dict[str, Callable[[Iterable[ChangedRows], Target], None]] = {
+CONVERSIONS: dict[str, Callable[[Iterable[ChangedRows], OutputTarget], None]] = {
     "json": partial(_write_json, "json"),  # before lines: both may have the suffix .json
     "jsonl": partial(_write_json, "jsonl"),
     "csv": partial(_write_cells, "csv"),

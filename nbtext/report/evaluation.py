@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
-from nbtext.report.records import Row
+from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_number
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-COLUMNS = ("metric", "value", "label")
+METRIC_COLUMNS = ("metric", "value", "label")
 # labels of a confusion matrix; with more, only the most frequent confusions
-MAX_COLUMNS = 12
+MAX_MATRIX_LABELS = 12
 MAX_CONFUSIONS = 10  # of labels, also of a wrong one and another one of a document
-BAR = 12  # characters for a share of 1
+SHARE_BAR_CHARACTERS = 12  # characters for a share of 1
 CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
 
 
@@ -30,8 +30,8 @@ def evaluation_result(evaluation: Evaluation) -> Result[Evaluation]:
     label.
     """
     if evaluation.groups is None:
-        return Result([evaluation], COLUMNS, _rows, _document, _layout)
-    return Result([evaluation], (*COLUMNS, "group"), _rows_by_group, _document, _layout)
+        return Result([evaluation], METRIC_COLUMNS, _rows, _document, _layout)
+    return Result([evaluation], (*METRIC_COLUMNS, "group"), _rows_by_group, _document, _layout)
 
 
 def _document(evaluation: Evaluation) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _rows(evaluation: Evaluation) -> Iterator[Row]:
+def _rows(evaluation: Evaluation) -> Iterator[OutputRow]:
     for name, value in _summary(evaluation).items():
         yield name, value, ""
     if (target := evaluation.target_accuracy) is not None:
@@ -57,7 +57,7 @@ def _rows(evaluation: Evaluation) -> Iterator[Row]:
                 yield name, value, score.label
 
 
-def _rows_by_group(evaluation: Evaluation) -> Iterator[Row]:
+def _rows_by_group(evaluation: Evaluation) -> Iterator[OutputRow]:
     """Yield the rows of all documents, then those of each group, which name it."""
     for row in _rows(evaluation):
         yield *row, ""
@@ -173,10 +173,12 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     table.add_column("")
     for b in evaluation.reliability:
         figures = (f"{b.documents:,}", f"{b.mean_probability:.3f}", f"{b.accuracy:.3f}")
-        table.add_row(f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * BAR))
+        table.add_row(
+            f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * SHARE_BAR_CHARACTERS)
+        )
     yield table
     if len(evaluation.labels) > 1 and evaluation.metrics["accuracy"] < 1:
-        if len(evaluation.labels) <= MAX_COLUMNS:
+        if len(evaluation.labels) <= MAX_MATRIX_LABELS:
             yield _confusion_matrix(evaluation)
             return
         yield _frequent_confusions(evaluation)

@@ -18,9 +18,9 @@ from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page
 from nbtext.report.terminal import shorten_text
 
-MAX_CHARACTERS = 2_500  # of the text of a mistake
-MAX_WORDS = 8  # of a mistake, for the predicted label and against it
-MAX_SCORES = 1_000  # labels in the table: the most frequent ones
+MAX_MISTAKE_CHARACTERS = 2_500  # of the text of a mistake
+MAX_MISTAKE_WORDS = 8  # of a mistake, for the predicted label and against it
+MAX_TABLE_LABELS = 1_000  # labels in the table: the most frequent ones
 
 
 def render_evaluation_page(
@@ -70,7 +70,7 @@ def render_evaluation_page(
         "unknown": format_unknown(evaluation.unknown_label) if evaluation.unknown_label else "",
         "intervals": found,
         "tiles": tiles,
-        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
+        "scores": sorted(by_support[:MAX_TABLE_LABELS], key=lambda score: score.label),
     }
     if isinstance(diagnosis, SetDiagnosis):
         content["worst"] = [(each, shorten_text(each.text)) for each in diagnosis.worst]
@@ -145,14 +145,14 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
         "explanation": explanation,
         "true_probability": percent(explanation.other_probability or 0.0, 2),
         "runs": cut_runs(
-            mark_runs(explanation, locate) if locate is not None else [], MAX_CHARACTERS
+            mark_runs(explanation, locate) if locate is not None else [], MAX_MISTAKE_CHARACTERS
         ),
-        "n_more": max(0, n_characters - MAX_CHARACTERS),
+        "n_more": max(0, n_characters - MAX_MISTAKE_CHARACTERS),
         "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][
-            :MAX_WORDS
+            :MAX_MISTAKE_WORDS
         ],
         "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][
-            :MAX_WORDS
+            :MAX_MISTAKE_WORDS
         ],
     }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation
-from nbtext.report.records import Row
+from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import name_features, new_table
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
     from nbtext.features.analyzer import Locator
 
-N_FEATURES = 10  # shown in a table if no number is given; programs get all
-COLUMNS = str.split("id label against term feature count log_odds")
-NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
+N_FEATURES_SHOWN = 10  # shown in a table if no number is given; programs get all
+EXPLANATION_COLUMNS = str.split("id label against term feature count log_odds")
+NEGLIGIBLE_TERM = 1e-9  # a smaller term is a rounding error
 NAMES = {"absent": "absent words", "other_labels": "other labels"}  # of terms, for people
 LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
 # By level, the last ones of -3 to -1: for the label and against it. The color-blind can tell them
 # apart, and without colors bold and
 # underlined differ
 STYLES = ("", "blue", "blue", "bold blue", "underline yellow", "yellow", "yellow")
-BAR = 24  # characters
+TERM_BAR_CHARACTERS = 24  # characters
 # on the page
-MAX_DOCUMENTS = 200
-MAX_CHARACTERS = 20_000  # of the text of a document
+MAX_EXPLAINED_DOCUMENTS = 200
+MAX_MARKED_CHARACTERS = 20_000  # of the text of a document
 MAX_FEATURES = 25  # of a document, if no number is given
 
 
-class Run(NamedTuple):
+class MarkedText(NamedTuple):
     """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against
     it; 0: none.
     """
@@ -46,7 +46,7 @@ class Run(NamedTuple):
     level: int
 
 
-def highlight(text: str, weights: Sequence[float]) -> list[Run]:
+def highlight(text: str, weights: Sequence[float]) -> list[MarkedText]:
     """Cut a text into runs by the weight of each character, relative to the largest weight."""
     largest = max(map(abs, weights), default=0.0)
     levels = [0] * len(text)
@@ -59,25 +59,27 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     start = 0
     for level, group in groupby(levels):
         end = start + sum(1 for _ in group)
-        runs.append(Run(text[start:end], level))
+        runs.append(MarkedText(text[start:end], level))
         start = end
     return runs
 
 
-def mark_runs(explanation: Explanation, locate: Locator) -> list[Run]:
+def mark_runs(explanation: Explanation, locate: Locator) -> list[MarkedText]:
     """Return the runs of all texts of a document, a line for each text."""
     pairs = zip(explanation.texts, part_weights(explanation, locate), strict=True)
-    return [run for text, weights in pairs for run in (*highlight(text, weights), Run("\n", 0))]
+    return [
+        run for text, weights in pairs for run in (*highlight(text, weights), MarkedText("\n", 0))
+    ]
 
 
-def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
+def cut_runs(runs: Sequence[MarkedText], maximum: int) -> list[MarkedText]:
     """Return the runs of the first `maximum` characters."""
     kept = []
     n_left = maximum
     for run in runs:
         if n_left <= 0:
             break
-        kept.append(Run(run.text[:n_left], run.level))
+        kept.append(MarkedText(run.text[:n_left], run.level))
         n_left -= len(run.text)
     return kept
 
@@ -98,10 +100,10 @@ def explanations_result(
     locate : Locator, optional
         Finds the features in a text; a table then shows the text with its words marked.
     """
-    n_shown = N_FEATURES if n_features is None else n_features
+    n_shown = N_FEATURES_SHOWN if n_features is None else n_features
     return Result(
         explanations,
-        COLUMNS,
+        EXPLANATION_COLUMNS,
         lambda explanation: _rows(explanation, n_features),
         layout=lambda explanation, _: _parts(explanation, n_shown, locate),
         records=lambda explanation: [explanation_record(explanation, n_features)],
@@ -200,7 +202,7 @@ def _shown(
     return parts[:n_features], sum(part.log_odds for part in parts[n_features:])
 
 
-def _rows(explanation: Explanation, n_features: int | None) -> Iterator[Row]:
+def _rows(explanation: Explanation, n_features: int | None) -> Iterator[OutputRow]:
     """Yield a row for each term of the log-odds: the features, all other features together, and the
     other terms.
     """
@@ -240,7 +242,7 @@ def _name_terms(explanation: Explanation) -> Iterator[tuple[str, float]]:
     out.
     """
     for name, value in asdict(explanation.terms).items():
-        if name == "prior" or abs(value) > NEGLIGIBLE:
+        if name == "prior" or abs(value) > NEGLIGIBLE_TERM:
             yield NAMES.get(name, name), value
 
 
@@ -261,10 +263,12 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
     for part, feature in zip(shown, name_features(shown), strict=True):
-        bar = "━" * max(1, round(abs(part.log_odds) / strongest * BAR / 2))
+        bar = "━" * max(1, round(abs(part.log_odds) / strongest * TERM_BAR_CHARACTERS / 2))
         left = part.log_odds < 0
         drawing = Text(
-            f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}"
+            f"{bar:>{TERM_BAR_CHARACTERS // 2}}{'':{TERM_BAR_CHARACTERS // 2}}"
+            if left
+            else f"{'':{TERM_BAR_CHARACTERS // 2}}{bar:<{TERM_BAR_CHARACTERS // 2}}"
         )
         drawing.stylize(STYLES[-1] if left else STYLES[1])
         count = "" if part.count is None else f"{part.count:,}"
@@ -299,7 +303,8 @@ def render_explanation_page(
     found = iter(explanations)
     maximum = MAX_FEATURES if n_features is None else n_features
     documents = [
-        _document(explanation, locate, maximum) for explanation in islice(found, MAX_DOCUMENTS)
+        _document(explanation, locate, maximum)
+        for explanation in islice(found, MAX_EXPLAINED_DOCUMENTS)
     ]
     is_all = next(found, None) is None
     return render_page(
@@ -316,8 +321,8 @@ def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[s
         "explanation": explanation,
         "probability": shown[0],
         "other_probability": shown[1],
-        "runs": cut_runs(mark_runs(explanation, locate), MAX_CHARACTERS),
-        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS),
+        "runs": cut_runs(mark_runs(explanation, locate), MAX_MARKED_CHARACTERS),
+        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_MARKED_CHARACTERS),
         "rows": list(_sum(explanation, maximum)),
     }
 

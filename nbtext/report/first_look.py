@@ -20,7 +20,7 @@ REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from
 SEARCHED = 5120
 PRIOR_ONLY = "the label is what the model gives to no words"
 COMPARED = 20  # documents, from which shares and accuracies say something
-LARGEST = 0.6  # share of the largest label, from which accuracy alone says little
+DOMINANT_SHARE = 0.6  # share of the largest label, from which accuracy alone says little
 WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
 
 
@@ -142,7 +142,7 @@ def format_first_look(
         lines.append(
             f"{found} is not {rank} {share:.4f}, that of {always}{but if recall > chance else ''}"
         )
-    elif share >= LARGEST:
+    elif share >= DOMINANT_SHARE:
         lines.append(f"{always}, has the accuracy {share:.4f}")
     return lines
 

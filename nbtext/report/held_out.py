@@ -10,19 +10,19 @@ from typing import Any
 from nbtext.evaluation.outcomes import PredictedBatch, true_sets
 from nbtext.model.tasks import TASKS
 from nbtext.report.predictions import prediction_rows, text_of_labels
-from nbtext.report.records import Row
+from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import shorten_text
 
 
-class HeldOut:
+class HeldOutPredictions:
     """Collects the predictions of all folds, and gives them in the order of the documents.
 
     separator  divides labels
     """
 
     def __init__(self, separator: str) -> None:
-        self._found: list[tuple[Any, Row]] = []  # a place, and a row
+        self._found: list[tuple[Any, OutputRow]] = []  # a place, and a row
         self._form = TASKS["one"].form
         self._separator = separator
 

@@ -16,7 +16,7 @@ from nbtext.model.inspection import (
     WordView,
 )
 from nbtext.model.settings import CRITERIA
-from nbtext.report.records import Row
+from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, name_features, new_table, show_features, show_number
 from nbtext.report.training import format_parts, format_unlabeled
@@ -81,7 +81,7 @@ def _document(inspection: Inspection) -> dict[str, Any]:
     return record
 
 
-def _word_rows(inspection: Inspection) -> Iterator[Row]:
+def _word_rows(inspection: Inspection) -> Iterator[OutputRow]:
     for view in inspection.words:
         yield from ([view.word, label, *_fields(item)] for label, item in view.classes)
         if view.feature is None:  # the model does not know the word

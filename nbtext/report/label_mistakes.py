@@ -12,9 +12,9 @@ from decimal import Decimal
 
 from nbtext.errors import list_some, number_of, printable
 
-MAX_NAMED = 5  # labels, or groups of them, of a line
-MAX_CHARACTERS = 40  # of each
-SEPARATORS = (",", ";", "|")
+MAX_NAMED_LABELS = 5  # labels, or groups of them, of a line
+MAX_NAME_CHARACTERS = 40  # of each
+LABEL_SEPARATORS = (",", ";", "|")
 MIN_LISTS = 8  # labels with a separator; fewer may be names such as `Books, Music`
 MIN_USES = 3  # of a part of them, on average; parts of names are rarely used again
 
@@ -40,11 +40,13 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
     groups = [sorted(group) for group in _group_alike(labels).values() if len(group) > 1]
     if groups:
         named = (
-            " and ".join(f"{shorten(label)} ({labels[label]:,})" for label in group[:MAX_NAMED])
+            " and ".join(
+                f"{shorten(label)} ({labels[label]:,})" for label in group[:MAX_NAMED_LABELS]
+            )
             for group in groups
         )
         what = "labels that differ only in case, spaces, Unicode form or the form of a number"
-        yield f"{what}: {list_some(named, MAX_NAMED, '; ')}; make them equal in SOURCE"
+        yield f"{what}: {list_some(named, MAX_NAMED_LABELS, '; ')}; make them equal in SOURCE"
     kinds = {label: _find_kind(label) for label in sorted(labels)}
     for kind, advice in ADVICE.items():
         own = [label for label in kinds if kinds[label] == kind]
@@ -89,20 +91,22 @@ def name_new(new: Sequence[str], known: Collection[str]) -> str:
     """
     alike = _group_alike(known)
     shown = []
-    for label in new[: MAX_NAMED + 1]:
+    for label in new[: MAX_NAMED_LABELS + 1]:
         like = alike.get(_canonical(label))
         shown.append(f"{shorten(label)} (like {shorten(like[0])})" if like else shorten(label))
-    return list_some(shown, MAX_NAMED, "; ")
+    return list_some(shown, MAX_NAMED_LABELS, "; ")
 
 
 def shorten(label: str) -> str:
     """Return a label for a line of a terminal."""
-    return printable(label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…")
+    return printable(
+        label if len(label) <= MAX_NAME_CHARACTERS else f"{label[:MAX_NAME_CHARACTERS]}…"
+    )
 
 
 def _find_joined(labels: Mapping[str, int]) -> Iterator[str]:
     """Yield a line if many labels are made of few parts with a separator between them."""
-    for separator in SEPARATORS:
+    for separator in LABEL_SEPARATORS:
         joined = sorted(label for label in labels if separator in label)
         parts = [part.strip() for label in joined for part in label.split(separator)]
         if len(joined) >= MIN_LISTS and len(parts) >= MIN_USES * len(set(parts)):
@@ -148,4 +152,4 @@ def _is_list(label: str) -> bool:
 
 
 def _name(labels: Sequence[str]) -> str:
-    return list_some(map(shorten, labels), MAX_NAMED, "; ")
+    return list_some(map(shorten, labels), MAX_NAMED_LABELS, "; ")

@@ -16,7 +16,7 @@ from nbtext.arrays import Floats
 from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
 from nbtext.model.tasks import TASKS, Form
-from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, join_labels
+from nbtext.report.records import FASTTEXT, FIELD_DECIMALS, HEADER_FORMAT, field_text, join_escaped
 from nbtext.report.result import Result, format_rows, has_no_escapes
 from nbtext.report.settings import NAME_HINT
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_SCORED = 4096, 1000
 FEW_SCORED = 64
 # keys of a record beside its columns
-OTHER_KEYS = ("known", "outlier", "typicality", "scores", "explanation", "reason")
+FURTHER_KEYS = ("known", "outlier", "typicality", "scores", "explanation", "reason")
 NO_SCORES: Mapping[str, int] = {}
 FASTTEXT_PREFIX = "__label__"
 SHORT_COLUMNS = ("id", "label", "probability")
@@ -36,7 +36,7 @@ SHORT_COLUMNS = ("id", "label", "probability")
 HEADER_NAME = "X-Nbtext-Label"
 HEADER_SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not percent-encoded
 # characters of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
-MAX_HEADER = 900
+MAX_HEADER_CHARACTERS = 900
 
 
 def plain_labels(form: Form, values: Sequence[Any]) -> Any:
@@ -46,7 +46,7 @@ def plain_labels(form: Form, values: Sequence[Any]) -> Any:
 
 def text_of_labels(form: Form, values: Sequence[str], separator: str) -> str:
     """Return labels, or their probabilities, as a field of a table."""
-    return join_labels(values, separator) if form.is_list else values[0] if values else ""
+    return join_escaped(values, separator) if form.is_list else values[0] if values else ""
 
 
 def predictions_result(
@@ -83,9 +83,9 @@ def predictions_result(
         *((form.label_set,) if with_sets else ()),
         *top_columns(top_k),
     )
-    check_names(scores, (*columns, *OTHER_KEYS, form.label_set))
+    check_score_names(scores, (*columns, *FURTHER_KEYS, form.label_set))
     texts: dict[str, Callable[[Predictions], str]] = {
-        HEADER: format_headers,
+        HEADER_FORMAT: format_headers,
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
         "table": lambda batch: _table(batch, top_k, scores),
     }
@@ -119,7 +119,7 @@ def summary_result(predictions: Iterable[Predictions], labels: Sequence[str]) ->
     return Result(count(), ("label", "documents", "share"), lambda rows: rows)
 
 
-def check_names(scores: Mapping[str, int], names: Sequence[str]) -> None:
+def check_score_names(scores: Mapping[str, int], names: Sequence[str]) -> None:
     """Raise SettingsError if a column of `scores` has one of these names."""
     for name in scores:
         if name in names:
@@ -128,7 +128,7 @@ def check_names(scores: Mapping[str, int], names: Sequence[str]) -> None:
 
 
 def label_scores(
-    batch: Predictions, scores: Mapping[str, int], decimals: int = DIGITS
+    batch: Predictions, scores: Mapping[str, int], decimals: int = FIELD_DECIMALS
 ) -> list[list[float | None]]:
     """Return the probabilities of some labels of each document; None if it could not be read."""
     found = batch.probabilities[:, list(scores.values())].round(decimals)
@@ -144,7 +144,9 @@ def _short_lines(batch: Predictions) -> str:
     rows = zip(batch.ids, batch.labels, batch.best.tolist(), strict=True)
     text = "".join(
         [
-            f"{identity}\t{labels[0]}\t{share:.{DIGITS}f}\n" if labels else f"{identity}\t\t\n"
+            f"{identity}\t{labels[0]}\t{share:.{FIELD_DECIMALS}f}\n"
+            if labels
+            else f"{identity}\t\t\n"
             for identity, labels, share in rows
         ]
     )
@@ -176,12 +178,14 @@ def prediction_records(
     """
     form = TASKS[batch.task].form
     decimals = (
-        DIGITS if form.is_list else DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
+        FIELD_DECIMALS
+        if form.is_list
+        else FIELD_DECIMALS + math.ceil(math.log10(max(1, len(batch.classes))))
     )
     if top_k is None and len(batch.classes) > MAX_SCORED[form.is_list]:
         top_k = FEW_SCORED
     probabilities = _label_probabilities(batch, decimals)
-    known = batch.known.round(DIGITS).tolist()
+    known = batch.known.round(FIELD_DECIMALS).tolist()
     scores = _scores(batch, top_k, decimals)
     further_scores = label_scores(batch, further, decimals)
     is_read = batch.is_read.tolist()
@@ -196,7 +200,7 @@ def prediction_records(
         if not form.is_list:
             typicality = batch.typicality[row] if batch.typicality is not None else math.nan
             record["typicality"] = (
-                None if math.isnan(typicality) else float(f"{typicality:.{DIGITS}g}")
+                None if math.isnan(typicality) else float(f"{typicality:.{FIELD_DECIMALS}g}")
             )
         record["scores"] = next(scores) if is_read[row] else None
         if batch.label_sets is not None:
@@ -204,7 +208,7 @@ def prediction_records(
         if batch.explanations is not None:
             words = batch.explanations[row]
             record["explanation"] = [
-                {"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words
+                {"feature": word, "log_odds": round(odds, FIELD_DECIMALS)} for word, odds in words
             ]
         if batch.reasons[row] is not None:
             record["reason"] = batch.reasons[row]
@@ -236,7 +240,9 @@ def prediction_rows(
     """
     form = TASKS[batch.task].form
     separator = batch.separator
-    shares = ([f"{share:.{DIGITS}f}" for share in each] for each in _label_probabilities(batch))
+    shares = (
+        [f"{share:.{FIELD_DECIMALS}f}" for share in each] for each in _label_probabilities(batch)
+    )
     labels = (text_of_labels(form, each, separator) for each in batch.labels)
     columns: list[Iterable[str]] = [
         batch.ids,
@@ -244,7 +250,7 @@ def prediction_rows(
         (text_of_labels(form, each, separator) for each in shares),
     ]
     if batch.label_sets is not None:
-        columns.append(join_labels(labels, separator) for labels in batch.label_sets)
+        columns.append(join_escaped(labels, separator) for labels in batch.label_sets)
     rows = zip(*columns, strict=True)
     if top_k is None and not further:
         yield from rows
@@ -255,7 +261,7 @@ def prediction_rows(
 
 
 def top_fields(
-    batch: Predictions, top_k: int | None, decimals: int | None = DIGITS
+    batch: Predictions, top_k: int | None, decimals: int | None = FIELD_DECIMALS
 ) -> list[list[str | float | None]]:
     """Return the values of the columns `top_columns` for each document; None for ranks without a
     label.
@@ -286,8 +292,8 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
     lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
     best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
-    shares = _label_probabilities(batch, DIGITS)
-    top_shares = _take(batch.probabilities, best, DIGITS)
+    shares = _label_probabilities(batch, FIELD_DECIMALS)
+    top_shares = _take(batch.probabilities, best, FIELD_DECIMALS)
     is_read = batch.is_read.tolist()
     further_scores: list[Any] = label_scores(batch, further)
     for row, labels in enumerate(batch.labels):
@@ -301,7 +307,7 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
             line = f"{name}{' ' * (width - cell_len(name))}  {share}  {identity}"
         if batch.label_sets is not None:
             names = map(printable, batch.label_sets[row])
-            line += f"  [{', '.join(names) if form.is_list else printable(join_labels(batch.label_sets[row]))}]"
+            line += f"  [{', '.join(names) if form.is_list else printable(join_escaped(batch.label_sets[row]))}]"
         if best[row]:
             line += (
                 f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
@@ -361,7 +367,7 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
     if top_k is not None:
         return "".join(
             " ".join(
-                f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{DIGITS}f}"
+                f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{FIELD_DECIMALS}f}"
                 for k in classes
             )
             + "\n"
@@ -393,8 +399,8 @@ def format_headers(batch: Predictions) -> str:
         batch.labels, batch.best.tolist(), batch.reasons, strict=True
     ):
         value = quote("".join(labels), safe=HEADER_SAFE, errors="surrogatepass").strip()
-        if 0 < len(value) <= MAX_HEADER:
-            lines.append(f"{HEADER_NAME}: {value}; probability={probability:.{DIGITS}f}\n")
+        if 0 < len(value) <= MAX_HEADER_CHARACTERS:
+            lines.append(f"{HEADER_NAME}: {value}; probability={probability:.{FIELD_DECIMALS}f}\n")
             continue
         why = "the label is too long for a header" if value else "the label is blank"
         lines.append(f"{HEADER_NAME}: ; reason={_quote(why if labels else reason or '')}\n")
@@ -403,5 +409,5 @@ def format_headers(batch: Predictions) -> str:
 
 def _quote(text: str) -> str:
     """Return a quoted string of printable ASCII (RFC 5322, section 3.2.4)."""
-    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MAX_HEADER]
+    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MAX_HEADER_CHARACTERS]
     return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

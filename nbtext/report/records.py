@@ -23,20 +23,20 @@ from nbtext.errors import printable
 from nbtext.output import Writer
 
 OUTPUT_FORMATS = tuple(str.split("table tsv csv jsonl json markdown"))
-HEADER = "header"  # of a mail, only for predictions
+HEADER_FORMAT = "header"  # of a mail, only for predictions
 FASTTEXT = "fasttext"  # only for predictions
-PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)
-DIGITS = 6  # decimals of a number in a field
+PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER_FORMAT, FASTTEXT)
+FIELD_DECIMALS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 TSV_SPECIAL = r"[\\\t\n\r]"
 JOINED_SPECIAL = r"[\t\n\r]"
 MARKDOWN_SPECIAL = r"([\\`*_{}\[\]<>#|])"
 
-Row = Sequence[str | int | float | None]
+OutputRow = Sequence[str | int | float | None]
 
 
 class JoinedLabels(str):
-    """Labels that `join_labels` has joined: their backslashes are escapes."""
+    """Labels that `join_escaped` has joined: their backslashes are escapes."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ def field_text(value: str | int | float | None) -> str:
     if value is None:
         return ""
     return (
-        f"{value:.{DIGITS}f}"
+        f"{value:.{FIELD_DECIMALS}f}"
         if isinstance(value, float)
         else value
         if isinstance(value, str)
@@ -77,7 +77,7 @@ def format_json(
         return encode(finite(plain))
 
 
-def join_labels(labels: Sequence[str], separator: str = ",") -> JoinedLabels:
+def join_escaped(labels: Sequence[str], separator: str = ",") -> JoinedLabels:
     """Join labels by a separator, with a backslash before each separator and backslash within a
     label.
     """
@@ -85,7 +85,7 @@ def join_labels(labels: Sequence[str], separator: str = ",") -> JoinedLabels:
     return JoinedLabels(separator.join(escaped))
 
 
-def write_text(texts: Iterable[str], file: Writer) -> None:
+def write_and_flush(texts: Iterable[str], file: Writer) -> None:
     """Write texts as UTF-8, and flush after each."""
     for text in texts:
         file.write(text.encode("utf-8", "backslashreplace"))

@@ -17,13 +17,13 @@ from nbtext.errors import printable
 from nbtext.records import frozen
 from nbtext.report.records import (
     JoinedLabels,
-    Row,
+    OutputRow,
     field_text,
     format_json,
     markdown_field,
     tsv_field,
 )
-from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+from nbtext.report.terminal import PLAIN_SCREEN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,7 +60,7 @@ class Result(Generic[Item]):
 
     items: Iterable[Item]
     columns: Sequence[str]
-    rows: Callable[[Item], Iterable[Row]]
+    rows: Callable[[Item], Iterable[OutputRow]]
     document: Callable[[Item], Any] | None = None
     layout: Callable[[Item, Screen], Iterable[RenderableType]] | None = None
     records: Callable[[Item], Iterable[dict[str, Any]]] | None = None
@@ -76,7 +76,9 @@ class Result(Generic[Item]):
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows(item))
 
 
-def format_result(result: Result[Any], output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
+def format_result(
+    result: Result[Any], output_format: str, screen: Screen = PLAIN_SCREEN
+) -> Iterator[str]:
     """Yield the text of each item, as soon as it arrives.
 
     output_format  table (for the screen), tsv, csv, jsonl, json, markdown, or one that only this
@@ -151,7 +153,7 @@ def has_no_escapes(text: str, *, n_rows: int, n_tabs: int) -> bool:
     )
 
 
-def format_rows(rows: Iterable[Row], output_format: str) -> str:
+def format_rows(rows: Iterable[OutputRow], output_format: str) -> str:
     """Format rows as tsv, csv, markdown, or `quoted tsv`, which has quotes instead of escapes."""
     texts: list[Any] = list(rows)
     if not set(map(type, chain.from_iterable(texts))) <= {str, JoinedLabels}:

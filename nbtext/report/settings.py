@@ -19,7 +19,7 @@ SEVERAL_COLUMNS = ("labels", "probabilities")
 
 
 @frozen
-class Field:
+class PredictionField:
     """A field of a prediction.
 
     kind        the kind of its values; see `rows.Column`
@@ -35,21 +35,23 @@ class Field:
     is_several: bool | None = None
 
 
-LABEL_LIST = Field("labels", str, is_list=True)
+LABEL_LIST = PredictionField("labels", str, is_list=True)
 FIELDS = {
-    "label": Field("text", field_text, is_several=False),
-    "probability": Field("number", field_text, is_several=False),
+    "label": PredictionField("text", field_text, is_several=False),
+    "probability": PredictionField("number", field_text, is_several=False),
     "labels": replace(LABEL_LIST, is_several=True),
-    "probabilities": Field("numbers", field_text, is_list=True, is_several=True),
-    "known": Field("number", field_text),
-    "outlier": Field("boolean", lambda value: "" if value is None else str(value).lower()),
-    "typicality": Field(
+    "probabilities": PredictionField("numbers", field_text, is_list=True, is_several=True),
+    "known": PredictionField("number", field_text),
+    "outlier": PredictionField(
+        "boolean", lambda value: "" if value is None else str(value).lower()
+    ),
+    "typicality": PredictionField(
         "number", lambda value: "" if value is None else f"{value:g}", is_several=False
     ),
-    "reason": Field("text", field_text),
+    "reason": PredictionField("text", field_text),
 }
-SCORES = Field("scores", format_json)
-EXPLANATION = Field("contributions", format_json)
+SCORES = PredictionField("scores", format_json)
+EXPLANATION = PredictionField("contributions", format_json)
 
 
 @frozen(kw_only=True)

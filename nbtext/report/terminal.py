@@ -35,7 +35,7 @@ class Screen:
     has_color: bool = False
 
 
-PLAIN = Screen()
+PLAIN_SCREEN = Screen()
 MIN_WIDTH = 8  # characters of a title, or of a line of a text, however narrow the terminal is
 UNBOUNDED = 1 << 20  # characters
 GAP = 3  # characters between two columns

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nbtext import TextClassifier
-from nbtext.artifact.model import save_model
+from nbtext.artifact.model import save_model_file
 from nbtext.artifact.reduction import limit_size
 
 FOLDER = Path(__file__).with_name("models")
@@ -112,7 +112,7 @@ if __name__ == "__main__":
                 MATRIX if name == "matrix-columns" else TEXTS, labels
             )
             if name in SMALL:
-                save_model(
+                save_model_file(
                     limit_size(classifier.model_, SMALL[name]).model, FOLDER / f"{name}.joblib"
                 )
                 classifier = TextClassifier.load(FOLDER / f"{name}.joblib")

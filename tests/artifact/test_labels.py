@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.artifact.record import LONG
+from nbtext.artifact.record import MAX_TUPLE_VALUES
 from nbtext.errors import InputError
 
 
@@ -26,7 +26,7 @@ def test_a_long_label_is_refused_by_the_library() -> None:
 
 def test_weights_of_many_labels(tmp_path: Path) -> None:
     """A long list of pairs of a label and its weight is stored, too."""
-    labels = [f"l{number}" for number in range(LONG + 1)]
+    labels = [f"l{number}" for number in range(MAX_TUPLE_VALUES + 1)]
     weights = {label: 1.0 + place for place, label in enumerate(labels)}
     trained = TextClassifier(
         model="multinomial", smoothing=1.0, calibrate=False, class_weight=weights

@@ -128,7 +128,7 @@ def test_shared_rows_change_nothing(scorer: LinearScorer, block: int) -> None:
     bit.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scorers, "BLOCK", block)
+        patch.setattr(scorers, "FEATURES_HASHED_AT_ONCE", block)
         shared = scorer.share_rows()
     n = scorer.n_columns
     columns = np.arange(scorer.n_columns)

@@ -226,7 +226,7 @@ def test_stored_models_are_read(name: str, tmp_path: Path) -> None:
         (nbtext.load_model, (TextClassifier(),), "str or os.PathLike, not TextClassifier"),
         (nbtext.load_model, (0,), "str or os.PathLike, not int"),
         (
-            model_file.save_model,
+            model_file.save_model_file,
             ("model_settings.joblib", "model.joblib"),
             "takes a model, then a path; the first is str",
         ),

@@ -33,11 +33,11 @@ TRAIN = """
 import json, sys, warnings
 from hashlib import sha256
 from pathlib import Path
-from nbtext.cli.main import run
+from nbtext.cli.main import run_command
 
 found = {}
 for name, command in json.loads(sys.argv[1]).items():
-    assert run(["train", *command.split(), "-q", "-o", "model"]) == 0, command
+    assert run_command(["train", *command.split(), "-q", "-o", "model"]) == 0, command
     found[name] = sha256(Path("model").read_bytes()).hexdigest()
 print(json.dumps(found))
 """

@@ -22,7 +22,7 @@ from stored import entries_alone, load, open_entries
 
 from nbtext import load_model
 from nbtext.artifact import storage
-from nbtext.artifact.storage import MAX_VALUES, save
+from nbtext.artifact.storage import MAX_HEADER_VALUES, save
 from nbtext.errors import ArtifactError
 
 HEADER = ("checksum", "format", "version")
@@ -346,7 +346,8 @@ def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [[0] * MAX_VALUES, "x" * (1 << 26), [{}] * MAX_VALUES, "," * MAX_VALUES]
+    "content",
+    [[0] * MAX_HEADER_VALUES, "x" * (1 << 26), [{}] * MAX_HEADER_VALUES, "," * MAX_HEADER_VALUES],
 )
 def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> None:
     """A record beyond the reader's bounds is refused when it is saved, not when it is loaded."""

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from nbtext.bayes.calibration import (
-    PRIOR_DEVIATION,
+    PARAMETER_DEVIATIONS,
     PRIOR_MEAN,
     TemperatureScaling,
     fit_temperature,
@@ -50,7 +50,7 @@ def test_finds_the_minimum(share: float) -> None:
         log_posterior = TemperatureScaling(float(np.exp(at[0])), float(at[1]), noise).log_posterior(
             scores, lengths
         )
-        prior = (((at - PRIOR_MEAN) / PRIOR_DEVIATION) ** 2).sum() / 2
+        prior = (((at - PRIOR_MEAN) / PARAMETER_DEVIATIONS) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
     found = fit_temperature(scores, lengths, classes)

@@ -18,9 +18,9 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.special import log_softmax
 
 from nbtext.bayes.combination import (
-    COMBINED,
+    COMBINED_VIEWS,
     DEVIATION,
-    SMOOTHINGS,
+    PART_SMOOTHINGS,
     _evaluate,
     combine,
     fit_weights,
@@ -135,18 +135,18 @@ def test_two_labels_have_one_model() -> None:
     classes = np.array([0, 1, 1])
     one, other = (
         EVENT_MODELS[name].compile(statistics_of(counts, classes, 2), smoothing=0.5)
-        for name in SMOOTHINGS
+        for name in PART_SMOOTHINGS
     )
     np.testing.assert_allclose(np.diff(one.weights(), axis=0), np.diff(other.weights(), axis=0))
     assert [part.model for part in list_parts(("word:1",), 2)] == ["complement"]
-    assert [part.model for part in list_parts(("word:1",), 3)] == list(SMOOTHINGS)
+    assert [part.model for part in list_parts(("word:1",), 3)] == list(PART_SMOOTHINGS)
 
 
 def test_constants() -> None:
     """They were chosen on folds of training documents; see their comments."""
-    assert SMOOTHINGS == {"multinomial": 0.1, "complement": 1.0}
+    assert PART_SMOOTHINGS == {"multinomial": 0.1, "complement": 1.0}
     assert DEVIATION == 1.0
-    assert COMBINED.prior == "uniform"
+    assert COMBINED_VIEWS.prior == "uniform"
 
 
 def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, Any, Any]:

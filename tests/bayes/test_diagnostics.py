@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.diagnostics import MAX_PAIRS, Confusion, count_confusions
+from nbtext.bayes.diagnostics import MAX_KEPT_PAIRS, Confusion, count_confusions
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=200)
 
@@ -23,7 +23,7 @@ def test_as_counted_one_by_one(pairs: list[tuple[int, int]], seed: int) -> None:
         for b in range(a + 1, 10)
         if counted[a, b] + counted[b, a]
     }
-    order = sorted(expected, key=lambda pair: (-sum(expected[pair]), pair))[:MAX_PAIRS]
+    order = sorted(expected, key=lambda pair: (-sum(expected[pair]), pair))[:MAX_KEPT_PAIRS]
     shuffled = np.random.default_rng(seed).permutation(
         np.array(pairs, dtype=np.int64).reshape(-1, 2)
     )

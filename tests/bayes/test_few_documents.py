@@ -11,7 +11,7 @@ from corpora_by_hand import MODELS, sample_of, statistics_of
 from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import log_prior
 from nbtext.bayes.few_documents import (
-    N_FOLDS,
+    N_SMOOTHING_FOLDS,
     find_better,
     is_few,
     make_folds,
@@ -36,7 +36,7 @@ def test_losses_are_those_of_refits(name: str) -> None:
     counts[:, 39] = 0
     counts[7, 39] = 4  # of no other document
     corpus = corpus_of(counts, classes, 3, name)
-    folds = np.arange(30) // 3 % N_FOLDS
+    folds = np.arange(30) // 3 % N_SMOOTHING_FOLDS
     (found,), contents = score_held_out(corpus, [0.5], folds, 30)
     scores = np.zeros((30, 3))
     lengths = np.zeros(30)

@@ -134,7 +134,7 @@ def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> No
     """Where the weights of all pairs of label and feature would fill the memory, the error says
     so.
     """
-    monkeypatch.setattr(gaussian_model, "MAX_WEIGHTS", 5)
+    monkeypatch.setattr(gaussian_model, "MAX_SQUARES", 5)
     with pytest.raises(ModelError, match="2 labels and 3 features is too large"):
         TextClassifier(model="gaussian").fit(["one two", "three"], ["x", "y"])
 

@@ -27,7 +27,7 @@ def test_left_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics = statistics_of(counts, classes, 5)
     for name in ("dirichlet", "complement", "normalized complement"):
         (whole,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
-        monkeypatch.setattr(complement, "BLOCK", 30)
+        monkeypatch.setattr(complement, "PAIRS_SCORED_AT_ONCE", 30)
         (parts,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
         monkeypatch.undo()
         np.testing.assert_allclose(parts, whole, rtol=1e-12)

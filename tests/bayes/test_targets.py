@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.decision_offsets import WITHHELD, Target, fit_targets, measure, sizes_of_test
+from nbtext.bayes.decision_offsets import (
+    WITHHELD,
+    Target,
+    fit_targets,
+    measure_target,
+    sizes_of_test,
+)
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import SettingsError
@@ -51,7 +57,7 @@ def test_new_documents_meet_the_target(
     n_samples = 200
     for seed in range(n_samples):
         *fitted, _ = fit_targets(*two_classes(1300, seed), [target])
-        n_met += measure(decide(new, *fitted), truth, target).value >= minimum
+        n_met += measure_target(decide(new, *fitted), truth, target).value >= minimum
     assert binomtest(n_met, n_samples, confidence, alternative="less").pvalue > 0.001
     assert n_met / n_samples <= maximum
 
@@ -94,7 +100,9 @@ def test_decisions_change_no_more_than_needed() -> None:
         scores, classes, [Target("recall", "ham", 0, 0.9, 0.95)]
     )
     assert offsets is minimums is None
-    assert found == measure(scores.argmax(axis=1), classes, Target("recall", "ham", 0, 0.9, 0.95))
+    assert found == measure_target(
+        scores.argmax(axis=1), classes, Target("recall", "ham", 0, 0.9, 0.95)
+    )
     offsets, minimums, _ = fit_targets(scores, classes, [Target("precision", "spam", 1, 0.99, 0.9)])
     assert offsets is None
     decided = decide(scores, offsets, minimums)
@@ -115,7 +123,7 @@ def test_duplicates_and_ties_share_a_side() -> None:
         *fitted, (found,) = fit_targets(scores, classes, [target])
         predicted = decide(scores, *fitted).reshape(-1, 5)
         assert (predicted == predicted[:, :1]).all()
-        assert measure(predicted.ravel(), classes, target) == found
+        assert measure_target(predicted.ravel(), classes, target) == found
         assert found.lower_bound(0.9) >= target.minimum
 
 
@@ -130,7 +138,7 @@ def test_targets_of_several_labels() -> None:
     *fitted, found = fit_targets(scores, classes, targets)
     predicted = decide(scores, *fitted)
     for target, proportion in zip(targets, found, strict=True):
-        assert measure(predicted, classes, target) == proportion
+        assert measure_target(predicted, classes, target) == proportion
         assert proportion.lower_bound(0.95) >= target.minimum
     with pytest.raises(SettingsError, match="cannot be reached together with the other targets"):
         fit_targets(

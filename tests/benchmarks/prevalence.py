@@ -54,7 +54,7 @@ from protocols import (
 )
 from table import markdown
 
-from nbtext.applications.prevalence.shares import MIN_DOCUMENTS, PosteriorSums
+from nbtext.applications.prevalence.shares import MIN_LEFT_OUT_DOCUMENTS, PosteriorSums
 from nbtext.text_classifier import TextClassifier
 
 SAMPLES = 200
@@ -209,7 +209,7 @@ def measure_several(seed: int) -> dict[str, list[tuple[float, ...]]]:
     has_label = np.array([[label in row["labels"] for label in labels] for row in test])
     known = fit.posteriors
     rng = np.random.default_rng(seed)
-    is_counted = known.documents[:, 1] >= MIN_DOCUMENTS
+    is_counted = known.documents[:, 1] >= MIN_LEFT_OUT_DOCUMENTS
     pools = np.flatnonzero(has_label.sum(axis=0) >= MIN_POOL)
 
     def judge(

@@ -14,7 +14,15 @@ from made_files import read_cases
 from nbtext.cli.command import Command, Option
 from nbtext.cli.main import cli
 from nbtext.errors import SettingsError
-from nbtext.settings import Excludes, Needs, Rule, Setting, check_rules, list_parts, list_settings
+from nbtext.settings import (
+    Excludes,
+    Needs,
+    Rule,
+    Setting,
+    check_rules,
+    list_settings,
+    list_settings_parts,
+)
 
 # of options, by what stands for a value in the help
 VALUES = dict(
@@ -81,7 +89,7 @@ def commands() -> Iterator[Command]:
 def rules_of(command: Command) -> Iterator[Rule]:
     """Yield the rules of a command, and those of its parts whose options it has."""
     names = {each.name for each in command.params}
-    parts = (getattr(part.record, "RULES", ()) for _, part in list_parts(command.record))
+    parts = (getattr(part.record, "RULES", ()) for _, part in list_settings_parts(command.record))
     for rule in chain(command.rules, *parts):
         if rule.name in names and any(
             other.partition("=")[0] in names for other in rule.other.split("|")
@@ -150,11 +158,16 @@ def test_rules_name_settings() -> None:
     for command in commands():
         names = {each.name for each in command.params}
         names |= {field.name for field, _ in list_settings(command.record)}
-        for _, part in list_parts(command.record):
+        for _, part in list_settings_parts(command.record):
             names |= {field.name for field, _ in list_settings(part.record)}
         for rule in (
             *command.rules,
-            *chain(*(getattr(part.record, "RULES", ()) for _, part in list_parts(command.record))),
+            *chain(
+                *(
+                    getattr(part.record, "RULES", ())
+                    for _, part in list_settings_parts(command.record)
+                )
+            ),
         ):
             for condition in (rule.name, *rule.other.split("|")):
                 assert condition.partition("=")[0] in names, rule

@@ -14,7 +14,7 @@ from command_line import DELETED
 from made_files import read_cases, write_rows
 
 from nbtext.cli.command import TOPICS, Command, Option
-from nbtext.cli.main import COMMANDS, cli
+from nbtext.cli.main import CORE_COMMANDS, cli
 from nbtext.registry import group_commands
 
 CONTEXT = click.Context(cli, info_name="nbtext")
@@ -78,7 +78,7 @@ def test_help(nbtext: Any, name: str) -> None:
     command = command_of(name)
     lines = {
         name: line
-        for commands in group_commands(COMMANDS).values()
+        for commands in group_commands(CORE_COMMANDS).values()
         for name, line in commands.items()
     }
     assert " ".join(shown.split("\n\n")[1].split()).startswith(lines[name].rstrip("."))
@@ -127,7 +127,7 @@ def test_order_of_commands(nbtext: Any) -> None:
     """Commands are shown in the order in which people meet them."""
     assert NAMES[:3] == ["train", "predict", "evaluate"]
     groups = ["Train and predict", "Inspect and compare", "Change a model", "Use elsewhere"]
-    assert list(group_commands(COMMANDS)) == groups[: len(group_commands(COMMANDS))]
+    assert list(group_commands(CORE_COMMANDS)) == groups[: len(group_commands(CORE_COMMANDS))]
 
 
 @pytest.mark.parametrize(

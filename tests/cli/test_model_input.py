@@ -120,14 +120,14 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
 def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> None:
     from dataclasses import replace
 
-    from nbtext.artifact.model import load_model, save_model
+    from nbtext.artifact.model import load_model_file, save_model_file
     from nbtext.errors import ArtifactError
 
-    model = load_model(folder / "m")
+    model = load_model_file(folder / "m")
     wrong = replace(model.fitted.input, **{key: value})
-    save_model(replace(model, fitted=replace(model.fitted, input=wrong)), folder / "wrong")
+    save_model_file(replace(model, fitted=replace(model.fitted, input=wrong)), folder / "wrong")
     with pytest.raises(ArtifactError, match="input"):
-        load_model(folder / "wrong")
+        load_model_file(folder / "wrong")
 
 
 def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_train(lines: dict[int, Path], tmp_path: Path) -> None:
 STORED = """
 import sys
 from nbtext.features import stored_documents
-stored_documents.MAX_ENTRIES, stored_documents.RUN_ENTRIES, stored_documents.BLOCK_ENTRIES = 2_000, 1_000, 5_000
+stored_documents.MAX_ENTRIES_IN_MEMORY, stored_documents.RUN_ENTRIES, stored_documents.STORED_BLOCK_ENTRIES = 2_000, 1_000, 5_000
 from nbtext.linear import blocks
 blocks.MIN_BLOCKS = 5
 from nbtext.cli.main import main

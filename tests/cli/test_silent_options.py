@@ -16,7 +16,7 @@ from made_files import read_cases, write_rows
 from test_conflicts import commands, option_of
 
 from nbtext.cli.command import Command, Option
-from nbtext.cli.main import run as run_command
+from nbtext.cli.main import run_command
 
 FRUIT = ["apple", "pear", "plum", "cherry", "ripe", "sweet"]
 TOOL = ["hammer", "saw", "drill", "steel", "iron", "bolt"]

@@ -348,11 +348,11 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
     """A model file whose targets do not fit its labels or its estimate is not a model."""
     from dataclasses import replace
 
-    from nbtext.artifact.model import load_model, save_model
+    from nbtext.artifact.model import load_model_file, save_model_file
     from nbtext.errors import ArtifactError
 
     nbtext("train train.csv -o m --min-recall ham=0.99", cwd=mails).ok()
-    model = load_model(mails / "m")
+    model = load_model_file(mails / "m")
     settings = model.fitted.model_settings
     estimate = model.fitted.estimate
     assert estimate is not None
@@ -373,9 +373,9 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
             task=replace(model.fitted.task, estimate=replace(estimate, optimized=(0.5, 0.6))),
         ),
     ):
-        save_model(replace(model, fitted=fitted), mails / "damaged")
+        save_model_file(replace(model, fitted=fitted), mails / "damaged")
         with pytest.raises(ArtifactError):
-            load_model(mails / "damaged")
+            load_model_file(mails / "damaged")
 
 
 def test_values_of_targets_are_shown_as_they_are_typed(nbtext: Any, letters: Path) -> None:

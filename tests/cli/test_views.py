@@ -10,7 +10,7 @@ import pytest
 from made_files import read_header
 
 from nbtext import TextClassifier
-from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.model import load_model_file, save_model_file
 
 VIEWS = ("--view", "word:1,2", "--view", "char_wb:2,4")
 WEIGHTED = ("--view", "word:1:log-tfidf", "--view", "char_wb:3:binary-tfidf")
@@ -38,8 +38,8 @@ def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, 
     for jobs in ("1", "3"):
         nbtext("train", train, *options, "-j", jobs, "-o", f"{jobs}.joblib").ok()
     assert Path("1.joblib").read_bytes() == Path("3.joblib").read_bytes()
-    model = load_model("1.joblib")
-    save_model(model, "again.joblib")
+    model = load_model_file("1.joblib")
+    save_model_file(model, "again.joblib")
     assert Path("again.joblib").read_bytes() == Path("1.joblib").read_bytes()
     predicted = nbtext(f"predict {test} -m 1.joblib --to jsonl").ok().records
     right = sum(Path(each["id"]).parent.name == each["label"] for each in predicted) / len(
@@ -118,7 +118,7 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
     test = str(letters / "test")
     nbtext("train", train, *VIEWS, "--model", "multinomial", "-o", "m.joblib").ok()
     nbtext("train", train, *WEIGHTED, "--model", "svm", "-o", "w.joblib").ok()
-    views = set(load_model("m.joblib").fitted.feature_settings.view)
+    views = set(load_model_file("m.joblib").fitted.feature_settings.view)
     shown = nbtext("inspect m.joblib --to csv").ok().rows
     column = shown[0].index("feature")
     assert {row[column].partition("=")[0] for row in shown[1:]} == views
@@ -130,7 +130,7 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
     nbtext("export w.joblib --to csv -o w.csv").ok()
     assert (
         Path("w.csv").read_text(encoding="utf-8").count("\nweight,")
-        == load_model("w.joblib").fitted.scorer.n_features
+        == load_model_file("w.joblib").fitted.scorer.n_features
     )
     nbtext("sample m.joblib").refused(1, "model cannot generate documents")
     Path("k.csv").write_text("cat,purr\ndog,bark\n", encoding="utf-8")
@@ -151,7 +151,7 @@ def test_the_file_holds_each_view(nbtext: Any, letters: Path) -> None:
     header = read_header("m.joblib")
     assert [view["settings"]["view"] for view in header["views"]] == 2 * [["word:1", "word:2"]]
     assert [view["vocabulary"] for view in header["views"]] == header["counts"]["vocabulary"]
-    names = load_model("m.joblib").fitted.vocabulary
+    names = load_model_file("m.joblib").fitted.vocabulary
     assert names is not None
     sizes = [view["vocabulary"]["blob"]["shape"][0] for view in header["views"]]
     assert sum(sizes) == len(names.blob) - len("word:1=") * len(names)

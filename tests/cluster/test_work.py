@@ -11,7 +11,7 @@ from nbtext.cluster.executor import Workers, prediction_task
 from nbtext.cluster.work import (
     TOKEN_VERSIONS,
     Report,
-    add_counts,
+    add_reports,
     count_shard,
     predict_shard,
 )
@@ -38,8 +38,8 @@ def test_an_error_of_a_document_is_a_result(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("__label__a one\n")
     (shard,) = source.shards(100)
     counted = count_shard(shard, source.settings, counting, TOKEN_VERSIONS)
-    assert add_counts([counted, counted]).result.statistics.n_documents == 2
-    assert add_counts([report, counted]).result is None
+    assert add_reports([counted, counted]).result.statistics.n_documents == 2
+    assert add_reports([report, counted]).result is None
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from reading import read
 
-from nbtext.documents.settings import COLUMNS, InputSettings, parse_condition
+from nbtext.documents.settings import FOR_COLUMNS, InputSettings, parse_condition
 from nbtext.documents.source import count_lines, number_lines, open_shard, open_source
 from nbtext.errors import InputError, NbtextError
 
@@ -214,7 +214,7 @@ def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
         path.write_bytes(broken)
         try:
             for batch in open_source(
-                [str(path)], InputSettings(rows_for=COLUMNS * (number % 2))
+                [str(path)], InputSettings(rows_for=FOR_COLUMNS * (number % 2))
             ).batches():
                 str(batch.ids), str(batch.labels)
         except NbtextError as error:

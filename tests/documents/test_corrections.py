@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
-from nbtext.documents.rows import ChangedRows, NewLabel, Target
-from nbtext.documents.settings import COLUMNS, LABELS, InputSettings
+from nbtext.documents.rows import ChangedRows, NewLabel, OutputTarget
+from nbtext.documents.settings import FOR_COLUMNS, FOR_LABELS, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
 
 def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -> bytes:
     """The file with new labels of some documents, counted from 0."""
-    chosen = InputSettings(rows_for=LABELS, **options)
+    chosen = InputSettings(rows_for=FOR_LABELS, **options)
     written = io.BytesIO()
     first = 0
     parts = []
@@ -38,7 +38,7 @@ def correct(path: Path, labels: Mapping[int, NewLabel | None], **options: Any) -
     def opened() -> Iterator[BinaryIO]:
         yield written
 
-    FORMATS[parts[0].rows.format].load("writer")(parts, Target(str(path), opened), chosen)
+    FORMATS[parts[0].rows.format].load("writer")(parts, OutputTarget(str(path), opened), chosen)
     return written.getvalue()
 
 
@@ -317,7 +317,7 @@ def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str, n: int) -> N
 def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
     """One file holds the rows of several, if the type of the column can number all values."""
     pa = pytest.importorskip("pyarrow")
-    settings = InputSettings(rows_for=COLUMNS)
+    settings = InputSettings(rows_for=FOR_COLUMNS)
 
     def join(*columns: list[str]) -> list[str]:
         parts = []
@@ -329,7 +329,7 @@ def test_arrow_files_whose_dictionaries_differ(tmp_path: Path) -> None:
             with pa.ipc.new_stream(path, table.schema) as writer:
                 writer.write_table(table)
             parts += [batch.rows for batch in open_source((str(path),), settings).batches()]
-        target = Target("o.arrow", lambda: nullcontext(written))
+        target = OutputTarget("o.arrow", lambda: nullcontext(written))
         FORMATS["arrow"].load("writer")(map(ChangedRows, parts), target, settings)
         found = pa.ipc.open_file(pa.BufferReader(written.getvalue())).read_all()
         assert found["label"].to_pylist() == found["text"].to_pylist()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.blocks import MAX_LINES, ByteRange, ReadOptions, read_line_blocks
+from nbtext.documents.blocks import MAX_BLOCK_LINES, ByteRange, ReadOptions, read_line_blocks
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.jsonl import parse_jsonl
 from nbtext.documents.lines import parse_fasttext, parse_lines, read_line_documents
@@ -214,10 +214,10 @@ def test_a_huge_line_is_passed_over_in_bounded_memory() -> None:
 
 def test_short_lines_make_several_blocks(opened: Any, tmp_path: Path) -> None:
     """Millions of empty lines come in batches of some thousands, with the right numbers."""
-    (tmp_path / "x.txt").write_text("\n" * (3 * MAX_LINES))
+    (tmp_path / "x.txt").write_text("\n" * (3 * MAX_BLOCK_LINES))
     batches = list(opened(tmp_path / "x.txt").batches())
-    assert max(map(len, batches)) <= MAX_LINES
-    assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * MAX_LINES}"
+    assert max(map(len, batches)) <= MAX_BLOCK_LINES
+    assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * MAX_BLOCK_LINES}"
 
 
 def test_sizes_add_up(opened: Any, tmp_path: Path) -> None:

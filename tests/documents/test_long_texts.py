@@ -16,9 +16,9 @@ SIZE = 24_000_000
 TEXT = b"word " * (SIZE // 5)
 MEASURED = """
 import os, sys
-from nbtext.cli.main import run
+from nbtext.cli.main import run_command
 try:
-    run(sys.argv[1:])
+    run_command(sys.argv[1:])
 finally:
     print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 """

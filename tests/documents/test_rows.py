@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
-from nbtext.documents.rows import ChangedRows, Column, Target
-from nbtext.documents.settings import COLUMNS, InputSettings
+from nbtext.documents.rows import ChangedRows, Column, OutputTarget
+from nbtext.documents.settings import FOR_COLUMNS, InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
-READING = InputSettings(rows_for=COLUMNS)
+READING = InputSettings(rows_for=FOR_COLUMNS)
 
 
 class Kept(io.BytesIO):
@@ -55,7 +55,9 @@ def add(
         ]
         added.append(ChangedRows(batch.rows, columns, columns))
     if added:
-        FORMATS[added[0].rows.format].load("writer")(iter(added), Target("out", opened), READING)
+        FORMATS[added[0].rows.format].load("writer")(
+            iter(added), OutputTarget("out", opened), READING
+        )
     return written.getvalue()
 
 
@@ -389,6 +391,6 @@ def relabeled(rows: Any, labels: Any) -> bytes:
     written = Kept()
     changed = [ChangedRows(rows, labels=labels)]
     FORMATS[rows.format].load("writer")(
-        iter(changed), Target("out", lambda: nullcontext(written)), READING
+        iter(changed), OutputTarget("out", lambda: nullcontext(written)), READING
     )
     return written.getvalue()

@@ -16,7 +16,7 @@ import pytest
 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.documents.streams import is_matrix
+from nbtext.documents.streams import is_matrix_file
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix, save_matrix
@@ -246,7 +246,7 @@ def test_a_fifo_is_read_like_a_pipe(opened: Any, tmp_path: Path) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert not is_matrix(str(fifo))
+    assert not is_matrix_file(str(fifo))
     source = opened(fifo)
     assert (source.size, source.is_live) == (None, True)
     assert [text for batch in source.batches() for text in batch.columns[0]] == ["a", "b"]
@@ -265,13 +265,13 @@ def test_a_matrix_is_a_source(opened: Any, tmp_path: Path) -> None:
     for name in ("x.npz", "x"):
         with open(tmp_path / name, "wb") as file:
             save_matrix(matrix, file)
-        assert is_matrix(str(tmp_path / name))
+        assert is_matrix_file(str(tmp_path / name))
         batches = list(opened(tmp_path / name).batches())
         assert [list(batch.ids) for batch in batches] == [["1"]]
         assert batches[0].matrix is not None
     (tmp_path / "y.npz").write_text("text")
-    assert not is_matrix(str(tmp_path / "y.npz"))
-    assert not is_matrix(str(tmp_path))
+    assert not is_matrix_file(str(tmp_path / "y.npz"))
+    assert not is_matrix_file(str(tmp_path))
 
 
 def test_another_standard_input_will_do(monkeypatch: pytest.MonkeyPatch, read: Any) -> None:

@@ -10,7 +10,7 @@ from nbtext.errors import InputError
 from nbtext.evaluation.predicted import PredictionsFile
 from nbtext.model.predictions import Predictions
 from nbtext.report.predictions import predictions_result
-from nbtext.report.records import write_text
+from nbtext.report.records import write_and_flush
 from nbtext.report.result import format_result
 
 IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]
@@ -38,7 +38,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
     """
     path = tmp_path / f"predictions.{form}"
     with path.open("wb") as file:
-        write_text(format_result(predictions_result([predicted()]), form), file)
+        write_and_flush(format_result(predictions_result([predicted()]), form), file)
     found = PredictionsFile(str(path)).of(BATCH)
     assert found.labels == predicted().labels
     assert found.true_labels == BATCH.list_labels()

@@ -17,9 +17,9 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.search import (
     BOTH,
+    BOTH_LONG,
     CHARACTERS,
     GIVEN,
-    LONG,
     PAIRS,
     TRIPLES,
     WORDS,
@@ -42,7 +42,14 @@ def test_the_default_model_comes_first_and_linear_models_are_there() -> None:
         *(name for name, record in LINEAR_MODELS.items() if record.searched),
     }
     assert {"nbsvm", "logistic", "stacked"} < {each.model_settings.model for each in listed}
-    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS, BOTH, LONG}
+    assert {each.feature_set for each in listed} == {
+        WORDS,
+        PAIRS,
+        TRIPLES,
+        CHARACTERS,
+        BOTH,
+        BOTH_LONG,
+    }
     assert len(set(listed)) == len(listed)
 
 
@@ -137,7 +144,7 @@ def test_characters_are_counted_beside_few_long_texts() -> None:
         return find_promising(replace(pairs, statistics=statistics), FeatureSettings())
 
     assert promising(1023) == ()
-    assert promising(1100) == promising(1100, 31) == (LONG,)
+    assert promising(1100) == promising(1100, 31) == (BOTH_LONG,)
     assert promising(1100, 32) == ()
 
 
@@ -259,7 +266,7 @@ def test_a_stack_of_fewer_features_is_tried_if_one_is_too_large(
 ) -> None:
     """What is too large is said."""
     pairs = counting(TEXTS, LABELS)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
-    monkeypatch.setattr("nbtext.evaluation.search.MAX_WORK", 2 * len(pairs.sample.indices))
+    monkeypatch.setattr("nbtext.evaluation.search.MAX_STACK_WORK", 2 * len(pairs.sample.indices))
     search = found(TEXTS, LABELS)
     assert [each.candidate.feature_set for each in search.results] == [WORDS, PAIRS]
     assert [(each.feature_set, each.is_stacked) for each in search.untried] == [(BOTH, True)]

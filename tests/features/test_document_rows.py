@@ -113,7 +113,7 @@ def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
         ]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "BLOCK", block)
+        patch.setattr(room, "MAX_PENDING_ENTRIES", block)
         check()
 
 

@@ -159,7 +159,7 @@ def test_only_the_time_of_matching_in_this_thread_counts(monkeypatch: pytest.Mon
 
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matcher's memory grows with the text; the default tokens have no such limit."""
-    monkeypatch.setattr(analyzer, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(analyzer, "MAX_TEXT_CHARACTERS", 100)
     with pytest.raises(InputError, match="too long for a custom token pattern"):
         counter(FeatureSettings(token_pattern=r"\w+")).rows([["short", "x" * 101]])
     assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]

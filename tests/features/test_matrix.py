@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
 from nbtext.documents.names import pack_names
-from nbtext.documents.streams import is_matrix
+from nbtext.documents.streams import is_matrix_file
 from nbtext.errors import InputError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix, load_matrix, save_matrix
@@ -147,7 +147,7 @@ def test_a_matrix_comes_through_a_pipe(tmp_path: Path, compress: Callable[[bytes
     os.mkfifo(fifo)
     writer = threading.Thread(target=lambda: fifo.write_bytes(compress(written(example()))))
     writer.start()
-    assert is_matrix(str(fifo))
+    assert is_matrix_file(str(fifo))
     assert same(load_matrix(str(fifo)), example())
     writer.join()
 

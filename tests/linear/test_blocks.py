@@ -37,9 +37,9 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Sets the limits of memory to those of small corpora, or of others."""
 
     def limit(entries: int = 500, run: int = 300, block: int = 700) -> None:
-        monkeypatch.setattr(stored_documents, "MAX_ENTRIES", entries)
+        monkeypatch.setattr(stored_documents, "MAX_ENTRIES_IN_MEMORY", entries)
         monkeypatch.setattr(stored_documents, "RUN_ENTRIES", run)
-        monkeypatch.setattr(stored_documents, "BLOCK_ENTRIES", block)
+        monkeypatch.setattr(stored_documents, "STORED_BLOCK_ENTRIES", block)
         monkeypatch.setattr(blocks, "MIN_BLOCKS", 5)
 
     return limit
@@ -214,7 +214,11 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
         from nbtext.model.source_counting import CountingTask, count_in_threads
 
         expected = count_in_threads(source, CountingTask(FeatureSettings(), None), 2).sample
-        for name, limit in (("MAX_ENTRIES", 0), ("RUN_ENTRIES", run), ("BLOCK_ENTRIES", block)):
+        for name, limit in (
+            ("MAX_ENTRIES_IN_MEMORY", 0),
+            ("RUN_ENTRIES", run),
+            ("STORED_BLOCK_ENTRIES", block),
+        ):
             patch.setattr(stored_documents, name, limit)
         spill = Spill(folder)
         counts = count_in_threads(source, CountingTask(FeatureSettings(), None, spill=spill), 2)
@@ -290,7 +294,7 @@ def test_too_little_space(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     said: list[Any] = []
     spill = Spill(str(folder), 1_000_000, lambda *each: said.append(each))
     spill.read(10_000)
-    monkeypatch.setattr(stored_documents, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(stored_documents, "MAX_ENTRIES_IN_MEMORY", 5)
     monkeypatch.setattr(
         shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 9000, 9000)
     )

@@ -33,7 +33,7 @@ def test_many_documents_of_many_classes_need_little_memory(monkeypatch: pytest.M
 
     data = wide()
     usual = fit_softmax(data, SolverSettings(1.0))
-    monkeypatch.setattr(logistic, "MAX_PROBABILITIES", 1 << 12)
+    monkeypatch.setattr(logistic, "PROBABILITIES_AT_ONCE", 1 << 12)
     monkeypatch.setattr(logistic, "MAX_HISTORY", 1 << 14)
     tracemalloc.start()
     _, _, other = fit_softmax(data, SolverSettings(0.1))
@@ -67,7 +67,7 @@ def test_folds_of_many_classes_are_fitted_one_after_the_other(
     solver = SolverSettings(1.0, 1e-9)
     scores = []
     for jobs, most in ((1, 1 << 22), (3, 1 << 22), (3, 100)):
-        monkeypatch.setattr(logistic, "MAX_WEIGHTS", most)
+        monkeypatch.setattr(logistic, "MAX_PARALLEL_WEIGHTS", most)
         problem_ = logistic.LogisticRegression(data, LinearSettings(), jobs=jobs)
         scores.append(score_folds(problem_, folds, solver, problem_.solve(solver)))
     assert scores[0].tobytes() == scores[1].tobytes() == scores[2].tobytes()
@@ -83,7 +83,7 @@ def test_of_many_classes_few_documents_are_held_out(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So many that their scores fit into memory, with goals, too."""
-    monkeypatch.setattr(learning, "MAX_SCORES", 90)
+    monkeypatch.setattr(learning, "SCORES_AT_ONCE", 90)
     random = np.random.default_rng(0)
     data = training_data((random.random((90, 9)) < 0.3).astype(float), np.arange(90) % 3)
     for optimize in (None, "macro_f1"):

@@ -303,7 +303,7 @@ def test_a_large_corpus_is_calibrated_with_some_of_its_folds(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many as the calibration needs; with something to optimize, all."""
-    monkeypatch.setattr(learning, "CALIBRATION_SIZE", 20)
+    monkeypatch.setattr(learning, "LINEAR_CALIBRATION_SIZE", 20)
     data = separable(90)
     fitted = []
     record = LINEAR_MODELS[model]

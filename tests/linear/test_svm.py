@@ -59,7 +59,7 @@ def test_factors_of_features_multiply_the_values(
     """Some documents at a time are multiplied by them: the weights have the bits of a fit to the
     products.
     """
-    monkeypatch.setattr(linear_data, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(linear_data, "ROWS_CONVERTED_AT_ONCE", 7)
     data = training_data(made()[0], np.arange(60) % 3)
     factors = np.random.default_rng(1).uniform(0.5, 3, 30)
     multiplied = replace(data, values=factors[data.indices] * data.values)

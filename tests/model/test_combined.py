@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier
-from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.model import load_model_file, save_model_file
 from nbtext.bayes.combination import combine
 from nbtext.errors import ArtifactError, ModelError, SettingsError
 from nbtext.features.vocabulary import find_views
-from nbtext.model.growth import update
-from nbtext.model.training import CHARACTER_VIEW, SHORT, WORD_VIEWS
+from nbtext.model.growth import update_with_counts
+from nbtext.model.training import CHARACTER_VIEW, MAX_SHORT_WORDS, WORD_VIEWS
 
 ALL_VIEWS = tuple(sorted((*WORD_VIEWS, CHARACTER_VIEW)))
 
@@ -43,7 +43,7 @@ def test_views_follow_from_the_texts() -> None:
     stays.
     """
     short, labels = make_texts(30)
-    long = [" ".join([text] * (int(SHORT) // 4)) for text in short]
+    long = [" ".join([text] * (int(MAX_SHORT_WORDS) // 4)) for text in short]
     fitted = TextClassifier(model="combined").fit
     assert fitted(short, labels).fitted_.feature_settings.view == ALL_VIEWS
     assert fitted(long, labels).fitted_.feature_settings.view == WORD_VIEWS
@@ -96,9 +96,11 @@ def test_a_model_without_documents_keeps_its_parts(tmp_path: Path) -> None:
     """
     texts, labels = make_texts(90)
     TextClassifier(model="combined").fit(texts[:60], labels[:60]).save(str(tmp_path / "m"))
-    earlier = load_model(tmp_path / "m")
+    earlier = load_model_file(tmp_path / "m")
     more = TextClassifier(model="combined").fit(texts[60:], labels[60:]).model_.counts
-    later = update(earlier, replace(more, sample=more.sample.smallest(0), sample_size=0)).fitted
+    later = update_with_counts(
+        earlier, replace(more, sample=more.sample.smallest(0), sample_size=0)
+    ).fitted
     assert later.hyperparameters == earlier.fitted.hyperparameters
     assert "weights" in later.approximate
     whole = TextClassifier(model="combined").fit(texts, labels).model_
@@ -131,21 +133,21 @@ def test_a_file_gives_the_same_answers(tmp_path: Path) -> None:
     for changes, place in wrong:
         save_parts(classifier, (replace(first, **changes), *others), tmp_path / "wrong")
         with pytest.raises(ArtifactError, match=place):
-            load_model(tmp_path / "wrong")
+            load_model_file(tmp_path / "wrong")
     save_parts(classifier, (), tmp_path / "wrong")
     with pytest.raises(ArtifactError, match="parts"):
-        load_model(tmp_path / "wrong")
+        load_model_file(tmp_path / "wrong")
     other = TextClassifier(model="complement").fit(texts, labels)
     save_parts(other, (replace(first, view=""),), tmp_path / "wrong")
     with pytest.raises(ArtifactError, match="parts"):
-        load_model(tmp_path / "wrong")
+        load_model_file(tmp_path / "wrong")
 
 
 def save_parts(classifier: TextClassifier, parts: Any, path: Path) -> None:
     """Write a model with other parts."""
     fitted = classifier.fitted_
     changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=parts))
-    save_model(replace(classifier.model_, fitted=changed), path)
+    save_model_file(replace(classifier.model_, fitted=changed), path)
 
 
 def test_a_part_that_is_linear_refuses_growth() -> None:
@@ -156,7 +158,7 @@ def test_a_part_that_is_linear_refuses_growth() -> None:
     part = replace(fitted.hyperparameters.parts[0], model="svm", C=1.0)
     changed = replace(fitted, hyperparameters=replace(fitted.hyperparameters, parts=(part,)))
     with pytest.raises(ModelError, match="combined with svm models, which are not fitted"):
-        update(
+        update_with_counts(
             replace(classifier.model_, load_counts=classifier.model_.load_counts, fitted=changed),
             classifier.counts_,
         )
@@ -212,7 +214,7 @@ def test_labels_beyond_those_that_are_fitted_at_once(monkeypatch: pytest.MonkeyP
     them.
     """
     texts, labels = make_texts(120)
-    monkeypatch.setattr("nbtext.bayes.combination.MAX_SCORES", 3 * 6 * 40)
+    monkeypatch.setattr("nbtext.bayes.combination.MAX_WEIGHTED_SCORES", 3 * 6 * 40)
     classifier = TextClassifier(model="combined").fit(texts, labels)
     expected = classifier.fitted_.estimate
     assert expected is not None

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MAX_COUNTED
-from nbtext.bayes.settings import LARGEST, SMALLEST
+from nbtext.bayes.settings import LARGEST_FACTOR, SMALLEST_FACTOR
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.matrix import Columns, Matrix
@@ -78,7 +78,7 @@ def test_extreme_corpora(model: str, corpus: str, variant: int, tmp_path: Path) 
 
 @pytest.mark.exhaustive(every=7)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("smoothing", [0.0, SMALLEST, 1e-12, 1.0, 1e6, LARGEST])
+@pytest.mark.parametrize("smoothing", [0.0, SMALLEST_FACTOR, 1e-12, 1.0, 1e6, LARGEST_FACTOR])
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_extreme_smoothings(model: str, smoothing: float, variant: int) -> None:
     """From the maximum likelihood to next to nothing learned."""
@@ -88,7 +88,7 @@ def test_extreme_smoothings(model: str, smoothing: float, variant: int) -> None:
         assert_sane(TextClassifier(model=model, **options).fit(texts, ["a", "a", "b", "b", "c"]))
 
 
-@pytest.mark.parametrize("prior", [SMALLEST, LARGEST])
+@pytest.mark.parametrize("prior", [SMALLEST_FACTOR, LARGEST_FACTOR])
 def test_extreme_priors(prior: float) -> None:
     """A class that is all but impossible, or all but certain."""
     texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]

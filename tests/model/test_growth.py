@@ -2,8 +2,6 @@
 difference, to the byte.
 """
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +16,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
-from nbtext.model.growth import calibrate, refit
+from nbtext.model.growth import calibrate_model, refit
 
 Documents = list[tuple[str, str]]
 
@@ -45,14 +43,6 @@ OPTIONS: list[dict[str, Any]] = [
     {"smoothing": 0.5, "calibrate": False},
     {"idf": "smooth", "norm": "l2", "keep_sample": 1000},
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def impatient() -> Iterator[None]:
-    """Hundreds of small files need not wait for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def trained(documents: Documents, options: dict[str, Any]) -> TextClassifier:
@@ -264,7 +254,7 @@ def test_calibrate(fresh: Documents) -> None:
     """
     classifier = trained(FRUIT * 3, {})
     before = classifier.counts_
-    calibrated = calibrate(classifier.model_, corpus_of(fresh, None))
+    calibrated = calibrate_model(classifier.model_, corpus_of(fresh, None))
     assert calibrated.counts is before
     assert calibrated.fitted.estimate is not None
     assert calibrated.fitted.estimate.documents == len(fresh)
@@ -283,7 +273,7 @@ def test_calibrate_on_what_was_learned() -> None:
             Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3])
         )
         assert (
-            saved(TextClassifier.from_model(calibrate(classifier.model_, builder.finish())))
+            saved(TextClassifier.from_model(calibrate_model(classifier.model_, builder.finish())))
             == expected
         )
 

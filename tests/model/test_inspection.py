@@ -18,8 +18,7 @@ from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.inspection import Inspection, Inspector, inspect_matrix
-from nbtext.model.inspection import inspect as inspect_model
+from nbtext.model.inspection import Inspection, Inspector, inspect_matrix, inspect_model
 from nbtext.model.matrices import vectorize_source
 from nbtext.model.settings import CRITERIA
 from nbtext.text_classifier import TextClassifier

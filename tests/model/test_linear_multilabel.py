@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.model import save_model
+from nbtext.artifact.model import save_model_file
 from nbtext.bayes import label_calibration
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -98,7 +98,7 @@ def test_threads_and_order_change_nothing(
         path = tmp_path / f"{jobs}.jsonl"
         path.write_text("\n".join(lines[::order]))
         trained = train(path, ModelSettings(model=model, **options), jobs)
-        save_model(trained, tmp_path / "model")
+        save_model_file(trained, tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
     assert found[0] == found[1]
 
@@ -123,7 +123,7 @@ def test_few_weights_and_labels_at_once(model: str, monkeypatch: pytest.MonkeyPa
         parts.fitted_.scorer.weights(), whole.fitted_.scorer.weights(), atol=0.02
     )
     assert TextClassifier(**options).fit(texts, labels).fitted_.hyperparameters.C is not None
-    monkeypatch.setattr(learning, "MAX_WEIGHTS", 3 * 4)
+    monkeypatch.setattr(learning, "MAX_LABEL_WEIGHTS", 3 * 4)
     few = (
         TextClassifier(**{**options, "C": whole.fitted_.hyperparameters.C})
         .fit(texts, labels)
@@ -149,7 +149,7 @@ def test_one_threshold_needs_only_some_folds(monkeypatch: pytest.MonkeyPatch) ->
     """Of many documents, only so many folds are fitted as the calibration needs; thresholds of
     labels need all.
     """
-    monkeypatch.setattr(label_calibration, "CALIBRATION_SIZE", 30)
+    monkeypatch.setattr(label_calibration, "MULTILABEL_CALIBRATION_SIZE", 30)
     data = []
     texts, labels = documents()
     score = OneVsRest.score_held_out

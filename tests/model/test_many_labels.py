@@ -34,7 +34,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the number of labels of these tests count as many."""
     monkeypatch.setattr(source_prediction, "MANY_LABELS", 10)
     for module in (source_prediction, folds):
-        monkeypatch.setattr(module, "MAX_PROBABILITIES", 3 * N_LABELS)
+        monkeypatch.setattr(module, "MAX_BATCH_PROBABILITIES", 3 * N_LABELS)
 
 
 def test_answers_are_the_same_a_few_at_a_time(
@@ -125,7 +125,7 @@ def test_leave_one_out_looks_at_all_documents_in_blocks(
     texts = [f"word{label} more{random.integers(9)} word{random.integers(10)}" for label in labels]
     settings = {"model": model, "smoothing": 0.3, "calibrate": False}  # blocks do not choose these
     whole = TextClassifier(**settings).fit(texts, labels).fitted_
-    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
+    monkeypatch.setattr(smoothing, "SCORES_AT_ONCE", 300)
     blocks = TextClassifier(**settings).fit(texts, labels).fitted_
     assert blocks.estimate == replace(whole.estimate, log_loss=blocks.estimate.log_loss)
     assert blocks.estimate.documents == 200
@@ -143,8 +143,8 @@ def test_leave_one_out_looks_at_all_documents_in_blocks(
 
 
 def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No leave-one-out scores are computed of more documents at once than MAX_SCORES allows, up to
-    duplicates.
+    """No leave-one-out scores are computed of more documents at once than SCORES_AT_ONCE allows, up
+    to duplicates.
     """
     n_at_once = []
     counted = leave_one_out.LeaveOneOut.scores
@@ -154,7 +154,7 @@ def test_scores_of_one_block_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
         n_at_once.append(scores.shape[1] * scores.shape[2])
         return scores
 
-    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
+    monkeypatch.setattr(smoothing, "SCORES_AT_ONCE", 300)
     monkeypatch.setattr(leave_one_out.LeaveOneOut, "scores", count)
     texts = [f"word{n % 9} more{n}" for n in range(100)]
     labels = [str(n % 10) for n in range(100)]
@@ -168,7 +168,7 @@ def test_decisions_are_fitted_to_the_first_documents(monkeypatch: pytest.MonkeyP
     """
     texts = [f"word{n % 9} more{n}" for n in range(100)]
     labels = [str(n % 10) for n in range(100)]
-    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
+    monkeypatch.setattr(smoothing, "SCORES_AT_ONCE", 300)
     fitted = TextClassifier(model="multinomial", optimize="accuracy").fit(texts, labels).fitted_
     assert fitted.estimate.documents == 30
 

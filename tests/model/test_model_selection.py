@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from nbtext import TextClassifier, load_model
-from nbtext.artifact.model import save_model
-from nbtext.bayes.few_documents import MAX_DOCUMENTS, SMOOTHINGS
+from nbtext.artifact.model import save_model_file
+from nbtext.bayes.few_documents import MAX_CLASS_DOCUMENTS, TRIED_SMOOTHINGS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import corpus_counts, fitting, training
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.growth import calibrate, merge, refit
+from nbtext.model.growth import calibrate_model, merge_models, refit
 
 WORDS = ("red", "green", "blue", "long", "round", "soft", "wide", "dark")
 CANDIDATES = tuple(product(("multinomial", "complement"), ("count", "binary")))
@@ -196,7 +196,7 @@ def test_few_documents_of_each_label(tmp_path: Path) -> None:
     few = TextClassifier().fit(texts[:72], labels[:72])
     assert few.fitted_.model_settings.model == "dirichlet"
     assert few.fitted_.is_model_selected
-    assert few.fitted_.hyperparameters.smoothing in SMOOTHINGS
+    assert few.fitted_.hyperparameters.smoothing in TRIED_SMOOTHINGS
     assert reloaded(few, tmp_path).get_params()["model"] == "auto"
     others = [
         TextClassifier(model=model).fit(texts[:72], labels[:72])
@@ -205,7 +205,7 @@ def test_few_documents_of_each_label(tmp_path: Path) -> None:
     assert few.score(texts[72:], labels[72:]) > max(
         each.score(texts[72:], labels[72:]) for each in others
     )
-    many = TextClassifier().fit(*questions(MAX_DOCUMENTS + 1))
+    many = TextClassifier().fit(*questions(MAX_CLASS_DOCUMENTS + 1))
     assert many.fitted_.model_settings.model != "dirichlet"
 
 
@@ -270,7 +270,7 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
         trained = training.train_on_source(
             source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved
         )
-        save_model(trained, tmp_path / "model")
+        save_model_file(trained, tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
         assert len(trained.counts.sample) == (50 if is_saved else 300)
     assert found[0] == found[1]
@@ -286,12 +286,12 @@ def test_without_retained_documents_the_choice_of_the_larger_model_is_kept(tmp_p
     others = [model for model in models if choice(model.fitted_) != choice(large.fitted_)]
     assert len(others) >= 2
     for small in others:
-        merged = merge([small.model_, large.model_])
+        merged = merge_models([small.model_, large.model_])
         assert choice(merged.fitted) == choice(large.fitted_)
         assert "model" in merged.fitted.approximate
-        again = TextClassifier.from_model(merge([large.model_, small.model_]))
+        again = TextClassifier.from_model(merge_models([large.model_, small.model_]))
         assert saved(again, tmp_path) == saved(TextClassifier.from_model(merged), tmp_path)
-        calibrated = calibrate(merged, TextClassifier().fit(texts, labels).counts_)
+        calibrated = calibrate_model(merged, TextClassifier().fit(texts, labels).counts_)
         assert choice(calibrated.fitted) == choice(large.fitted_)
         assert calibrated.fitted.requested_settings == merged.fitted.requested_settings
 
@@ -332,6 +332,6 @@ def test_a_merged_model_does_not_depend_on_the_order_of_equal_ones(
         reloaded(TextClassifier(**options).fit(*corpus(seed)), tmp_path).model_ for seed in (1, 2)
     )
     one, other = (
-        TextClassifier.from_model(merge(each)) for each in ([first, second], [second, first])
+        TextClassifier.from_model(merge_models(each)) for each in ([first, second], [second, first])
     )
     assert saved(one, tmp_path) == saved(other, tmp_path)

@@ -3,10 +3,9 @@ byte.
 """
 
 import json
-import os
 import pickle
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.model import load_model_file, save_model_file
 from nbtext.bayes.label_calibration import MultilabelFit
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
@@ -25,8 +24,8 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
-from nbtext.model.growth import forget, merge, refit, update
-from nbtext.model.inspection import inspect
+from nbtext.model.growth import forget_counts, merge_models, refit, update_with_counts
+from nbtext.model.inspection import inspect_model
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
@@ -60,14 +59,6 @@ FRUIT: list[tuple[str, tuple[str, ...]]] = [
 ] * 3
 
 
-@pytest.fixture(autouse=True, scope="module")
-def impatient() -> Iterator[None]:
-    """Hundreds of small files need not wait for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
-
-
 def count(
     documents: Documents, features: FeatureSettings, *, size: int | None = None
 ) -> CorpusCounts:
@@ -93,7 +84,7 @@ def train(
 
 def model_bytes(model: TrainedModel, folder: Path) -> bytes:
     path = folder / "model"
-    save_model(model, path)
+    save_model_file(model, path)
     return path.read_bytes()
 
 
@@ -102,7 +93,7 @@ def fit_of(model: TrainedModel) -> MultilabelFit:
 
 
 def _saved(model: TrainedModel, folder: Path) -> Path:
-    save_model(model, folder / "saved")
+    save_model_file(model, folder / "saved")
     return folder / "saved"
 
 
@@ -135,11 +126,11 @@ def test_grown_models_are_trained_models(first: Documents, second: Documents) ->
     with TemporaryDirectory() as folder:
         path = Path(folder)
         expected = model_bytes(both, path)
-        assert model_bytes(update(one, other.counts), path) == expected
-        assert model_bytes(merge([other, one]), path) == expected
-        reloaded = load_model(_saved(one, path))
-        assert model_bytes(update(reloaded, other.counts), path) == expected
-        assert model_bytes(forget(both, other.counts), path) == model_bytes(one, path)
+        assert model_bytes(update_with_counts(one, other.counts), path) == expected
+        assert model_bytes(merge_models([other, one]), path) == expected
+        reloaded = load_model_file(_saved(one, path))
+        assert model_bytes(update_with_counts(reloaded, other.counts), path) == expected
+        assert model_bytes(forget_counts(both, other.counts), path) == model_bytes(one, path)
 
 
 @given(DOCUMENTS, st.integers(0, 10))
@@ -182,7 +173,6 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
         has_several=True,
     )
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
-    monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
     parts = count_source(
         open_source([str(path)], LABELED),
         FeatureSettings(),
@@ -206,10 +196,10 @@ def test_counts_of_a_cluster_are_sent_whole() -> None:
 def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
     model = train(FRUIT)
     with pytest.raises(ModelError, match="not trained on"):
-        forget(model, count([("never seen", ("fruit",))], FeatureSettings()))
+        forget_counts(model, count([("never seen", ("fruit",))], FeatureSettings()))
     kept = train(FRUIT, keep_sample=100)
     with pytest.raises(ModelError, match="not trained on"):
-        forget(kept, count([(FRUIT[1][0], ("fruit",))], FeatureSettings()))
+        forget_counts(kept, count([(FRUIT[1][0], ("fruit",))], FeatureSettings()))
 
 
 def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
@@ -217,7 +207,7 @@ def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
     assert set(model.fitted.approximate) >= {"thresholds", "calibration"}
     said = "approximate (not fitted to all documents): smoothing, calibration, thresholds"
     assert (format_approximation(model) or "").startswith(said)
-    assert "thresholds" in "".join(format_result(inspection_result(inspect(model)), "table"))
+    assert "thresholds" in "".join(format_result(inspection_result(inspect_model(model)), "table"))
     assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")
     earlier = dict(zip(train(FRUIT).fitted.labels, fit_of(train(FRUIT)).thresholds, strict=True))
     for label, threshold in zip(
@@ -231,8 +221,8 @@ def load_and_update(model: TrainedModel) -> TrainedModel:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:
-        loaded = load_model(_saved(model, Path(folder)))
-        return update(
+        loaded = load_model_file(_saved(model, Path(folder)))
+        return update_with_counts(
             loaded, count([("paper today", ("news", "fruit"))], FeatureSettings(), size=0)
         )
 
@@ -252,8 +242,8 @@ def test_features_of_all_kinds(features: dict[str, Any], tmp_path: Path) -> None
     assert fit_of(model).estimate is not None
     half = train(FRUIT[:15], features=FeatureSettings(**features), keep_sample=100)
     rest = count(FRUIT[15:], FeatureSettings(**features))
-    assert model_bytes(update(half, rest), tmp_path) == model_bytes(model, tmp_path)
-    assert load_model(_saved(model, tmp_path)).counts.label_sets == model.counts.label_sets
+    assert model_bytes(update_with_counts(half, rest), tmp_path) == model_bytes(model, tmp_path)
+    assert load_model_file(_saved(model, tmp_path)).counts.label_sets == model.counts.label_sets
 
 
 @pytest.mark.parametrize(
@@ -270,7 +260,7 @@ def test_features_of_all_kinds(features: dict[str, Any], tmp_path: Path) -> None
 )
 def test_extreme_corpora_give_finite_models(documents: Documents, tmp_path: Path) -> None:
     for optimize in (None, "macro_f1"):
-        model = load_model(_saved(train(documents, optimize=optimize), tmp_path))
+        model = load_model_file(_saved(train(documents, optimize=optimize), tmp_path))
         found = Predictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
         assert np.isfinite(found.probabilities).all()
 
@@ -295,7 +285,7 @@ def test_ten_thousand_labels(tmp_path: Path) -> None:
     fit = fit_of(model)
     assert fit.estimate is not None
     assert fit.estimate.documents <= len(documents)
-    loaded = load_model(_saved(model, tmp_path))
+    loaded = load_model_file(_saved(model, tmp_path))
     found = Predictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
     assert found.most_probable(1) == [[model.fitted.labels.index("t1")]]
     assert len(found.labels[0]) < 100  # labels that hardly occur have the thresholds of FBR.1

@@ -9,7 +9,7 @@ import pytest
 from nbtext.bayes.binary_relevance import Smoothing
 from nbtext.bayes.label_calibration import Combination
 from nbtext.errors import SettingsError
-from nbtext.model.inspection import inspect
+from nbtext.model.inspection import inspect_model
 from nbtext.report.explanation import explanation_record, explanations_result
 from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
@@ -84,7 +84,7 @@ def test_explanations_are_written(classifier: TextClassifier) -> None:
 
 
 def test_inspection_names_thresholds_and_estimates(classifier: TextClassifier) -> None:
-    found = inspect(classifier.model_, n_features=3)
+    found = inspect_model(classifier.model_, n_features=3)
     assert found.decisions is not None
     assert found.documents == len(TEXTS)
     assert found.occurrences == classifier.counts_.statistics.n_occurrences
@@ -101,7 +101,7 @@ def test_labels_that_fell_back_are_listed() -> None:
     classifier = TextClassifier(optimize="macro_f1").fit(
         [*TEXTS, "apple pear plum and the other"], [*LISTS, ["rare"]]
     )
-    found = inspect(classifier.model_, n_features=0)
+    found = inspect_model(classifier.model_, n_features=0)
     assert found.decisions is not None
     assert [each.label for each in found.decisions if each.is_fallback] == ["rare"]
     assert "1 label with a leave-one-out F1 below 0.1: rare" in "".join(

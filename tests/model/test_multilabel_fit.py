@@ -107,7 +107,8 @@ def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: s
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(binary_relevance, "left_out_products", plain.left_out_products)
-        patch.setattr(binary_relevance, "MAX_CELLS", 3)  # the plain version takes small blocks
+        # the plain version takes small blocks
+        patch.setattr(binary_relevance, "CELLS_SCORED_AT_ONCE", 3)
         uncompiled = train(documents, optimize=optimize)
     assert numbers_of(fit_of(compiled.fitted)) == numbers_of(fit_of(uncompiled.fitted))
     texts = [text for text, _ in documents]
@@ -116,7 +117,7 @@ def test_the_plain_version_fits_the_same_model(documents: Documents, optimize: s
 
 
 def test_threads_do_not_change_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary_relevance, "MAX_CELLS", 8)  # some documents in a block
+    monkeypatch.setattr(binary_relevance, "CELLS_SCORED_AT_ONCE", 8)  # some documents in a block
     labels: list[tuple[str, ...]] = [(), ("fruit",), ("car", "fruit"), ("car",)]
     documents = [(f"word{i % 7} text{i % 4} n{i % 11} n{i}", labels[i % 4]) for i in range(60)]
     one, other = (numbers_of(fit_of(train(documents, jobs=jobs).fitted)) for jobs in (1, 3))
@@ -145,7 +146,7 @@ def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None
     """
     model = train(tagged_titles(600, 200, 2), optimize=optimize)
     test = tagged_titles(1000, 200, 100)
-    assert len(model.fitted.labels) > label_calibration.MAX_LABELS
+    assert len(model.fitted.labels) > label_calibration.MAX_FULLY_KEPT_LABELS
     found = predict(model, [text for text, _ in test])
     n_true = sum(len(labels) for _, labels in test)
     assert found.probabilities.sum() == pytest.approx(n_true, rel=0.1)
@@ -165,7 +166,7 @@ def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.Monkey
     """The fit is nearly that of all pairs, and does not depend on blocks."""
     documents = tagged_titles(400, 200, 3)
     sampled = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(binary_relevance, "MAX_CELLS", 200 * 7)
+    monkeypatch.setattr(binary_relevance, "CELLS_SCORED_AT_ONCE", 200 * 7)
     again = fit_of(train(documents).fitted).estimate
     monkeypatch.setattr(label_calibration, "SAMPLED", 1000)
     exact = fit_of(train(documents).fitted).estimate
@@ -290,7 +291,7 @@ def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> N
         both.wait()
         return original(*arguments)
 
-    monkeypatch.setattr("nbtext.bayes.binary_relevance.MAX_CELLS", 40)
+    monkeypatch.setattr("nbtext.bayes.binary_relevance.CELLS_SCORED_AT_ONCE", 40)
     monkeypatch.setattr(type(corpus.documents), "locate", locate)
     found = list(parallel_map(lambda block: block.own[1], corpus.blocks, jobs=2))
     assert len(found) == 2

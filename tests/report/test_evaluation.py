@@ -10,7 +10,7 @@ from nbtext.evaluation.curves import ReliabilityBin
 from nbtext.evaluation.evaluator import Evaluation, LabelScore
 from nbtext.report.evaluation import evaluation_result
 from nbtext.report.result import format_result
-from nbtext.report.terminal import PLAIN, Screen
+from nbtext.report.terminal import PLAIN_SCREEN, Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
 
@@ -38,7 +38,7 @@ def evaluation_of(*labels: str) -> Evaluation:
     )
 
 
-def show(evaluation: Evaluation, form: str, screen: Screen = PLAIN) -> str:
+def show(evaluation: Evaluation, form: str, screen: Screen = PLAIN_SCREEN) -> str:
     return "".join(format_result(evaluation_result(evaluation), form, screen))
 
 

@@ -13,7 +13,7 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.report.explanation import explanations_result, part_weights
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.result import format_result
-from nbtext.report.terminal import PLAIN, Screen
+from nbtext.report.terminal import PLAIN_SCREEN, Screen
 from nbtext.text_classifier import TextClassifier
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
@@ -37,7 +37,7 @@ def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]
 
 
 def written(form: str, explanations: list[Explanation], **options: Any) -> str:
-    screen = options.pop("screen", PLAIN)
+    screen = options.pop("screen", PLAIN_SCREEN)
     found = explanations_result(explanations, **options)
     return "".join(format_result(found, form, screen)).encode("utf-8", "backslashreplace").decode()
 

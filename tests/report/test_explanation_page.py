@@ -8,7 +8,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.report.explanation import MAX_DOCUMENTS, render_explanation_page
+from nbtext.report.explanation import MAX_EXPLAINED_DOCUMENTS, render_explanation_page
 from nbtext.report.page.rendering import write_page
 from nbtext.text_classifier import TextClassifier
 
@@ -114,7 +114,9 @@ def test_so_many_features_as_asked_for(
     text = written(tmp_path / "few.html", classifier, found, n_features=2).read_text()
     assert "58 other words" in text
     assert "Only the first" not in text
-    text = written(tmp_path / "many.html", classifier, found[1:2] * (MAX_DOCUMENTS + 1)).read_text()
-    assert f"Only the first {MAX_DOCUMENTS} documents are shown." in text
-    assert text.count('class="sum"') == MAX_DOCUMENTS
+    text = written(
+        tmp_path / "many.html", classifier, found[1:2] * (MAX_EXPLAINED_DOCUMENTS + 1)
+    ).read_text()
+    assert f"Only the first {MAX_EXPLAINED_DOCUMENTS} documents are shown." in text
+    assert text.count('class="sum"') == MAX_EXPLAINED_DOCUMENTS
     assert "There are no documents." in written(tmp_path / "none.html", classifier, []).read_text()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nbtext.model.inspection import inspect
+from nbtext.model.inspection import inspect_model
 from nbtext.report.inspection import FEATURE_COLUMNS, inspection_result
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.result import format_result
@@ -31,8 +31,8 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
     terminal.
     """
     for inspection in (
-        inspect(classifier.model_, by="frequency"),
-        inspect(classifier.model_, words=["\x1b", "z" * 200]),
+        inspect_model(classifier.model_, by="frequency"),
+        inspect_model(classifier.model_, words=["\x1b", "z" * 200]),
     ):
         text = "".join(format_result(inspection_result(inspection), form, Screen(60)))
         assert form in ("csv", "tsv") or "\x1b" not in text  # which programs read
@@ -41,7 +41,7 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 
 def shown(classifier: TextClassifier, form: str) -> str:
-    return "".join(format_result(inspection_result(inspect(classifier.model_)), form))
+    return "".join(format_result(inspection_result(inspect_model(classifier.model_)), form))
 
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:

@@ -244,7 +244,7 @@ def _run_command(command: str) -> tuple[str, set[bytes]]:
     """Run a command; return what is wrong with it, and each word for NaN or infinity that it
     prints, with neighbors.
     """
-    from nbtext.cli.main import run
+    from nbtext.cli.main import run_command
 
     for number, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
@@ -255,7 +255,7 @@ def _run_command(command: str) -> tuple[str, set[bytes]]:
     signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     signal.alarm(9 * MAX_SECONDS)
     try:
-        run(command.split())
+        run_command(command.split())
     except BaseException as error:  # what Python would show as a traceback
         return f"Traceback: {error!r}", set()
     finally:

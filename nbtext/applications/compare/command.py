@@ -95,14 +95,14 @@ def compare(given: Compare) -> None:
 
 def _compare_models(given: Compare) -> Comparison:
     """Compare trained models by their predictions for the same documents."""
-    from nbtext.applications.compare.comparison import Candidate, compare_models
-    from nbtext.artifact.model import load_model
+    from nbtext.applications.compare.comparison import NamedModel, compare_models
+    from nbtext.artifact.model import load_model_file
 
     candidates = []
     for path in given.model_files:
-        model = load_model(path)
+        model = load_model_file(path)
         size = os.path.getsize(path) if path != STANDARD_INPUT else None
-        candidates.append(Candidate(path, model, size))
+        candidates.append(NamedModel(path, model, size))
     inputs = {candidate.model.fitted.input for candidate in candidates}
     trained_on = inputs.pop() if len(inputs) == 1 else None
     with running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (

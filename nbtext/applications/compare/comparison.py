@@ -30,7 +30,7 @@ from nbtext.model.source_prediction import batch_predictor, map_batches
 from nbtext.model.tasks import TASKS
 
 
-class Candidate(NamedTuple):
+class NamedModel(NamedTuple):
     """A trained model to compare; `size` is that of its file in bytes."""
 
     name: str
@@ -97,7 +97,7 @@ class Comparison(NamedTuple):
 
 
 def compare_models(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[NamedModel],
     source: Source,
     *,
     jobs: int = 1,

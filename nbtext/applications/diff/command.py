@@ -38,12 +38,12 @@ def diff(given: Diff) -> None:
     The result is what changed from model A to model B: sizes, settings, labels, features that were
     added or removed, and the features whose log-odds changed most.
     """
-    from nbtext.applications.diff.difference import compare_models
+    from nbtext.applications.diff.difference import list_differences
     from nbtext.applications.diff.result import difference_result
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
     chosen = running.result_format(given.result)
-    changes = compare_models(
-        load_model(given.before), load_model(given.after), n_features=given.features
+    changes = list_differences(
+        load_model_file(given.before), load_model_file(given.after), n_features=given.features
     )
     running.write_result(difference_result(changes), given.result, chosen)

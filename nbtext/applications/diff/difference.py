@@ -11,13 +11,13 @@ import numpy as np
 from nbtext.arrays import Integers
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel, check_kinds
-from nbtext.model.inspection import Inspector, inspect
+from nbtext.model.inspection import Inspector, inspect_model
 
-SIZES = str.split("documents n_labels n_features occurrences smoothing")
+COMPARED_SIZES = str.split("documents n_labels n_features occurrences smoothing")
 EXPECTED = ("accuracy", "micro_f1", "macro_f1", "log_loss")  # those that a model has
 
 
-class Change(NamedTuple):
+class ModelDifference(NamedTuple):
     """What differs between two models.
 
     what    size, setting, new label, lost label, new feature, lost feature, or log-odds
@@ -34,9 +34,9 @@ class Change(NamedTuple):
     after: Any = None
 
 
-def compare_models(
+def list_differences(
     before: TrainedModel, after: TrainedModel, *, n_features: int = 10
-) -> Iterator[Change]:
+) -> Iterator[ModelDifference]:
     """Yield the differences between two trained models: sizes and leave-one-out estimates, whether
     they differ or not; settings that differ; labels; the most frequent new and lost features; and
     the log-odds of common features that changed most, by label.
@@ -45,34 +45,34 @@ def compare_models(
     raises      ModelError: one of the models is a multi-label model, and the other is not
     """
     check_kinds(before, after)
-    old = inspect(before, n_features=0)
-    new = inspect(after, n_features=0)
+    old = inspect_model(before, n_features=0)
+    new = inspect_model(after, n_features=0)
     one = Inspector(before)
     other = Inspector(after)
     in_old, in_new = _common(before, after)
-    for name in SIZES:
-        yield Change("size", "", name, getattr(old, name), getattr(new, name))
-    yield Change("size", "", "n_common_features", len(in_old), len(in_new))
+    for name in COMPARED_SIZES:
+        yield ModelDifference("size", "", name, getattr(old, name), getattr(new, name))
+    yield ModelDifference("size", "", "n_common_features", len(in_old), len(in_new))
     for name in EXPECTED:
         values = [(each.expected or {}).get(name) for each in (old, new)]
         if values != [None, None]:
-            yield Change("size", "", f"expected_{name}", *values)
+            yield ModelDifference("size", "", f"expected_{name}", *values)
     settings = [{"model": each.model, **each.settings} for each in (old, new)]
     for name in dict.fromkeys(chain(*settings)):
         values = [_plain(each.get(name)) for each in settings]
         if values[0] != values[1]:
-            yield Change("setting", "", name, *values)
+            yield ModelDifference("setting", "", name, *values)
     labels = before.fitted.labels
     for label in after.fitted.labels:
         if label not in labels:
-            yield Change("new label", label, "")
+            yield ModelDifference("new label", label, "")
     for label in labels:
         if label not in after.fitted.labels:
-            yield Change("lost label", label, "")
+            yield ModelDifference("lost label", label, "")
     for feature, number in _frequent(other, in_new, n_features):
-        yield Change("new feature", "", feature, None, number)
+        yield ModelDifference("new feature", "", feature, None, number)
     for feature, number in _frequent(one, in_old, n_features):
-        yield Change("lost feature", "", feature, number, None)
+        yield ModelDifference("lost feature", "", feature, number, None)
     for label in labels:
         if label in after.fitted.labels:
             moves = _moves(label, (one, in_old), (other, in_new))
@@ -120,7 +120,7 @@ def _frequent(
 
 def _moves(
     label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, Integers]
-) -> Iterator[Change]:
+) -> Iterator[ModelDifference]:
     """Yield a label's changed log-odds of common features, largest change first."""
     before, after = (
         inspector.log_odds(inspector.labels.index(label))[columns]
@@ -130,4 +130,6 @@ def _moves(
     for place in np.argsort(-np.abs(after - before), kind="stable").tolist():
         if before[place] != after[place]:
             name = inspector.name(int(columns[place]))
-            yield Change("log-odds", label, name, float(before[place]), float(after[place]))
+            yield ModelDifference(
+                "log-odds", label, name, float(before[place]), float(after[place])
+            )

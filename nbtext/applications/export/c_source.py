@@ -32,7 +32,7 @@ enum { NONE, L1, L2 };
 typedef struct { int analyzer, has_marks, shortest, longest, norm, first, n_features; } View;
 """
 VALUES_PER_LINE = 12
-PLAIN = frozenset(string.ascii_letters + string.digits + " _")
+PLAIN_CHARACTERS = frozenset(string.ascii_letters + string.digits + " _")
 # classify.c has code for their lower case, which a table cannot express
 SIGMA = "Σ"
 DOTTED_I = "İ"
@@ -128,7 +128,9 @@ def _quote(text: str) -> str:
     encoded = text.encode("utf-8", "surrogatepass")
     return (
         '"'
-        + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in encoded)
+        + "".join(
+            chr(byte) if chr(byte) in PLAIN_CHARACTERS else f"\\{byte:03o}" for byte in encoded
+        )
         + '"'
     )
 

@@ -17,7 +17,9 @@ from nbtext.registry import check_kind
 from nbtext.settings import Needs, part, setting
 
 EXPORTERS = load_exporters()
-SUFFIXES = {name: each.suffixes for name, each in EXPORTERS.items()} | {MODEL: (f".{MODEL}",)}
+EXPORT_SUFFIXES = {name: each.suffixes for name, each in EXPORTERS.items()} | {
+    MODEL: (f".{MODEL}",)
+}
 
 
 @frozen(kw_only=True)
@@ -27,8 +29,8 @@ class Export:
     model: str = options.model_argument()
     to: str | None = setting(
         None,
-        f"Format. The suffix of -o implies it: {', '.join(chain.from_iterable(SUFFIXES.values()))}.",
-        choices=tuple(SUFFIXES),
+        f"Format. The suffix of -o implies it: {', '.join(chain.from_iterable(EXPORT_SUFFIXES.values()))}.",
+        choices=tuple(EXPORT_SUFFIXES),
         metavar="FORMAT",
     )
     max_model_bytes: int | None = options.max_model_bytes()
@@ -67,19 +69,19 @@ def export(given: Export) -> None:
 
     For scikit-learn, TextClassifier.to_sklearn() returns a fitted pipeline in Python.
     """
-    from nbtext.artifact.model import load_model, save_model
+    from nbtext.artifact.model import load_model_file, save_model_file
 
     output = given.output or "-"
-    implied = (name for name, own in SUFFIXES.items() if output.lower().endswith(own))
+    implied = (name for name, own in EXPORT_SUFFIXES.items() if output.lower().endswith(own))
     chosen = given.to or next(implied, None)
     if chosen is None:
         what = "is needed, because the suffix of -o does not name a format"
-        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join(SUFFIXES)}")
+        raise SettingsError(what, where="--to", hint=f"choose one of {', '.join(EXPORT_SUFFIXES)}")
     running.check_safety(given.result, chosen)
     if not given.documents:
         refuse_settings(InputSettings, because="there are no --documents to read")
     target = running.binary_output(given.output)
-    trained = load_model(given.model)
+    trained = load_model_file(given.model)
     if given.max_model_bytes is not None:
         from nbtext.artifact.reduction import limit_size
         from nbtext.model.growth import count_documents
@@ -104,7 +106,7 @@ def export(given: Export) -> None:
         trained = reduction.model
         running.say(format_reduction(reduction), quiet=given.run.quiet)
     if chosen == MODEL:
-        save_model(trained, target)
+        save_model_file(trained, target)
         return
     model = trained.fitted
     exporter = EXPORTERS[chosen]

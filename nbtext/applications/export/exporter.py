@@ -31,7 +31,7 @@ TRANSLATED = (
 CHANGE_NO_LABEL = str.split(
     "temperature nonconformity likelihoods outlier_threshold mean_posteriors"
 )
-MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
+MAX_EXPORTED_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
 @frozen
@@ -116,7 +116,7 @@ def check_dense(model: FittedModel) -> None:
     """
     model.check_one_label("be exported in this format", "export a Naive Bayes model as js or c")
     n_weights = len(named_features(model)) * len(model.labels)
-    if n_weights > MAX_WEIGHTS:
+    if n_weights > MAX_EXPORTED_WEIGHTS:
         hint = (
             "export it as js, which omits default weights, or train with --min-df or --max-features"
         )
@@ -136,7 +136,7 @@ def check_decisions(model: FittedModel, carried: Collection[str]) -> None:
             raise ModelError(what, hint=hint)
 
 
-def check_settings(settings: FeatureSettings, translated: Collection[str]) -> None:
+def check_translated(settings: FeatureSettings, translated: Collection[str]) -> None:
     """Raise ModelError if a setting was changed that an exporter does not translate."""
     for field, _ in list_settings(type(settings)):
         if field.name not in translated and getattr(settings, field.name) != field.default:
@@ -153,7 +153,7 @@ def check_analyzer(model: FittedModel) -> None:
         what = "linear models of several labels cannot be exported"
         raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
     settings = model.feature_settings
-    check_settings(settings, (*TRANSLATED, "view"))
+    check_translated(settings, (*TRANSLATED, "view"))
     if has_own_pattern(settings):
         what = "a model with its own --token-pattern cannot be exported in this format"
         raise ModelError(what, hint=f"train with the default --token-pattern, or {MARKS_PATTERN}")

@@ -13,7 +13,7 @@ from nbtext.applications.export.exporter import (
     TRANSLATED,
     check_decisions,
     check_dense,
-    check_settings,
+    check_translated,
     named_features,
 )
 from nbtext.arrays import Array
@@ -238,7 +238,7 @@ def check_pipeline(model: FittedModel) -> None:
     """Raise ModelError if no pipeline of scikit-learn predicts as the model does."""
     model.check_takes_texts()
     check_dense(model)
-    check_settings(model.feature_settings, TRANSLATED)
+    check_translated(model.feature_settings, TRANSLATED)
     tf = model.weighting.tf
     reasons = {
         "LogisticRegression needs two labels": len(model.labels) == 1,

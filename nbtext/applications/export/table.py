@@ -15,7 +15,7 @@ from nbtext.applications.export.exporter import (
 from nbtext.model.fitted_model import FittedModel
 from nbtext.report.result import format_rows
 
-ROWS = 4096  # written at once
+ROWS_WRITTEN_AT_ONCE = 4096  # written at once
 # the kinds of rows that convert scores, and the names of their numbers
 PARAMETERS = {
     "temperature": "a",
@@ -49,8 +49,8 @@ def table(model: FittedModel) -> Iterator[bytes]:
             row = np.broadcast_to(value, len(model.labels)).tolist()
             yield _lines([[kind, "", "", *map(repr, row)]])
     weights = model.scorer.weights().T
-    for start in range(0, len(features), ROWS):
-        block = slice(start, start + ROWS)
+    for start in range(0, len(features), ROWS_WRITTEN_AT_ONCE):
+        block = slice(start, start + ROWS_WRITTEN_AT_ONCE)
         rows = zip(features.terms[block], idf[block], weights[block].tolist(), strict=True)
         yield _lines(
             [["weight", term, repr(factor), *map(repr, own)] for term, factor, own in rows]

@@ -4,5 +4,5 @@ from nbtext.registry import Added, Application
 
 APPLICATION = Application(
     __package__,
-    options={"train": Added("settings:KeywordSettings", "training:train")},
+    options={"train": Added("settings:KeywordSettings", "training:train_by_keywords")},
 )

@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.arrays import Integers, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.leave_one_out import AT_ONCE
+from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
@@ -24,8 +24,8 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model
-from nbtext.model.growth import calibrate
-from nbtext.model.posteriors import NEGLIGIBLE, compute_posteriors
+from nbtext.model.growth import calibrate_model
+from nbtext.model.posteriors import NEGLIGIBLE_PROBABILITY, compute_posteriors
 from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 KEYWORD_MODEL = "multinomial"
-SMOOTHING = 0.1
+KEYWORD_SMOOTHING = 0.1
 NOT_ALLOWED = str.split("optimize min_recall min_precision keep_sample class_weight")
-MAX_CHARACTERS = 4  # of the n-grams of a keyword, with features of characters
+MAX_KEYWORD_NGRAM = 4  # of the n-grams of a keyword, with features of characters
 # each label has n / (PSEUDO_SHARE · K) pseudo-documents, of n documents and K labels
 PSEUDO_SHARE = 5
 
@@ -45,8 +45,8 @@ def extend_ngrams(
 ) -> FeatureSettings:
     """Return the settings with n-grams that are long enough for all phrases.
 
-    Features of characters have n-grams of at most MAX_CHARACTERS, unless the settings have longer
-    ones.
+    Features of characters have n-grams of at most MAX_KEYWORD_NGRAM, unless the settings have
+    longer ones.
 
     raises  SettingsError: the features cannot be compared with keywords; InputError: keywords of
             two labels become the same feature
@@ -64,7 +64,7 @@ def extend_ngrams(
     if features.analyzer == "word":
         shortest = 1
     else:
-        longest = min(longest, MAX_CHARACTERS)
+        longest = min(longest, MAX_KEYWORD_NGRAM)
     shortest = max(1, min(shortest, features.ngrams[0]))
     longest = max(longest, features.ngrams[1])
     features = replace(features, ngrams=(shortest, longest))
@@ -127,7 +127,7 @@ class KeywordColumns(NamedTuple):
         return KeywordColumns(self.columns[is_used], members[is_used], self.classes[chosen])
 
 
-def find_columns(
+def find_keyword_columns(
     keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings, vocabulary: Vocabulary
 ) -> KeywordColumns:
     """Return the features of keywords; `keywords` is sorted by label.
@@ -230,7 +230,7 @@ def train_with_keywords(
     _refuse(wrong + ["smoothing"] * (model_settings.smoothing == 0))
     if model_settings.model == AUTO and features.tf == "count":
         features = replace(features, tf="binary")
-    smoothing = model_settings.smoothing or SMOOTHING
+    smoothing = model_settings.smoothing or KEYWORD_SMOOTHING
     model_settings = replace(
         model_settings,
         model=KEYWORD_MODEL,
@@ -238,8 +238,8 @@ def train_with_keywords(
         prior=model_settings.prior or "uniform",
     )
     assert unlabeled.vocabulary is not None  # see `extend_ngrams`
-    found = find_columns(keywords, features, unlabeled.vocabulary)
-    learner = _Learner(
+    found = find_keyword_columns(keywords, features, unlabeled.vocabulary)
+    learner = _KeywordLearner(
         unlabeled.sample,
         unlabeled.statistics.n_features,
         len(keywords),
@@ -260,7 +260,7 @@ def train_with_keywords(
         alone = make_trained_model(
             fit_model(counts, features, model_settings, selection=selection), counts
         )
-        calibrated = calibrate(alone, labeled, jobs=jobs).fitted
+        calibrated = calibrate_model(alone, labeled, jobs=jobs).fitted
         selection = Selection(
             calibrated.hyperparameters, calibrated.calibration, calibrated.estimate
         )
@@ -274,7 +274,7 @@ def train_with_keywords(
 
 
 def _posteriors_of_keywords(
-    documents: DocumentCounts, found: KeywordColumns, learner: _Learner
+    documents: DocumentCounts, found: KeywordColumns, learner: _KeywordLearner
 ) -> csr_array:
     """Return the probabilities of labels by keywords, (n_documents, n_classes); no entries without
     a keyword.
@@ -300,17 +300,17 @@ def _posteriors_of_keywords(
         (idf, found.classes, np.arange(n_keywords + 1)), shape=(n_keywords, learner.n_classes)
     )
     parts = []
-    for start in range(0, len(documents), AT_ONCE):
-        scores = (occurrences[start : start + AT_ONCE] @ weights).toarray()
+    for start in range(0, len(documents), ROWS_SCORED_AT_ONCE):
+        scores = (occurrences[start : start + ROWS_SCORED_AT_ONCE] @ weights).toarray()
         shares = exp(log_posterior(scores))
-        shares[shares < NEGLIGIBLE] = 0
+        shares[shares < NEGLIGIBLE_PROBABILITY] = 0
         shares[scores.max(axis=1) <= 0] = 0
         parts.append(csr_array(shares))
     return vstack(parts, format="csr")
 
 
 @frozen(eq=False)
-class _Learner:
+class _KeywordLearner:
     """Class statistics of documents whose labels are probabilities.
 
     documents  the unlabeled documents
@@ -353,7 +353,7 @@ class _Learner:
         """Return the scorer of some statistics."""
         counted = statistics.binarize() if self.is_binary else statistics
         scorer = self.settings.event_model.compile(
-            counted, smoothing=self.settings.smoothing or SMOOTHING
+            counted, smoothing=self.settings.smoothing or KEYWORD_SMOOTHING
         )
         return scorer.with_prior(log_prior(counted.class_documents, self.settings.effective_prior))
 
@@ -375,7 +375,7 @@ class _Learner:
 
 
 def _measure_agreement(
-    learner: _Learner, found: KeywordColumns, steps: int, jobs: int
+    learner: _KeywordLearner, found: KeywordColumns, steps: int, jobs: int
 ) -> tuple[float, float] | None:
     """Return the share of the documents with a hidden keyword that are predicted as its label,
     before and after the steps.

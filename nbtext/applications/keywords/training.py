@@ -22,7 +22,7 @@ MAX_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 MAX_CUT = 10  # keywords that are named
 
 
-def train(settings: KeywordSettings, given: Train) -> TrainedModel:
+def train_by_keywords(settings: KeywordSettings, given: Train) -> TrainedModel:
     """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
     unlabeled ones.
     """

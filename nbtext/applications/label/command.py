@@ -9,14 +9,14 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.errors import SettingsError, number_of
-from nbtext.output import STANDARD_OUTPUT
+from nbtext.output import STANDARD_OUTPUT_PATHS
 from nbtext.records import frozen
 from nbtext.settings import Excludes, parse_names, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
 
-TEXT = "text"  # the key of the text of an answer
+ANSWER_TEXT = "text"  # the key of the text of an answer
 
 
 # a table with another way of quotes, or a folder with files of another kind, is converted first
@@ -89,7 +89,7 @@ def label(given: Label) -> None:
     from nbtext.applications.label.pool import AnswerFile, read_pool
     from nbtext.applications.label.screen import LabelingScreen
     from nbtext.applications.label.session import Learner, Session
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.bayes.settings import ModelSettings
     from nbtext.features.analyzer import Locator
     from nbtext.features.settings import FeatureSettings
@@ -100,7 +100,7 @@ def label(given: Label) -> None:
     output = given.output
     quiet = given.run.quiet
     check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
-    if output in STANDARD_OUTPUT:
+    if output in STANDARD_OUTPUT_PATHS:
         what = "answers cannot be written to standard output, because they are read again"
         raise SettingsError(what, where="-o", hint="name a file")
     for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
@@ -112,7 +112,7 @@ def label(given: Label) -> None:
     trained_on = None
     features = FeatureSettings()
     if given.model is not None:
-        trained = load_model(given.model)
+        trained = load_model_file(given.model)
         with locate_error(given.model):
             check_growth(trained)
         trained_on = trained.fitted.input
@@ -136,7 +136,7 @@ def label(given: Label) -> None:
         known = tuple(pool.counts.vocabulary.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
         check_table(pool.counts, features, of_vectors)  # an error is said before the session
-    names = source.field_names or (TEXT,)
+    names = source.field_names or (ANSWER_TEXT,)
     is_exclusive = trained is not None and trained.fitted.task.is_exclusive
     file = AnswerFile(
         output, names, has_lists=given.multi_label or (trained is not None and not is_exclusive)

@@ -26,12 +26,12 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.output import convert_errors
 from nbtext.records import frozen
 
-AT_ONCE = 512  # documents that are counted together
-HINT = "name another file with -o"
+DOCUMENTS_COUNTED_AT_ONCE = 512  # documents that are counted together
+ANSWERS_HINT = "name another file with -o"
 # keys of an answer
 ID = "id"
 LABEL = "label"
-KEYS = "label_keys"
+ANSWER_KEYS = "label_keys"
 
 
 class PoolDocument(NamedTuple):
@@ -69,7 +69,7 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int, so
         hint = "name a source with documents"
         raise InputError("no documents to label", where=source, hint=hint)
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
-    return Pool(documents, next(places) - len(documents), count_documents(documents, features))
+    return Pool(documents, next(places) - len(documents), count_pool(documents, features))
 
 
 def _read_documents(batches: Iterable[Batch]) -> Iterator[PoolDocument]:
@@ -86,14 +86,14 @@ def batch_of(documents: Sequence[PoolDocument]) -> Batch:
     return Batch([document.id for document in documents], columns, [None] * len(documents))
 
 
-def count_documents(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:
+def count_pool(documents: list[PoolDocument], features: FeatureSettings) -> CorpusCounts:
     """Return the counts of documents, all of which are retained, in order, without labels."""
     counter = CorpusCounter(features, sample_size=None)
     batch = batch_of(documents)
     batch.labels = [""] * len(documents)
     # as groups, by which the rows are put in order
     batch.groups = list(map(str, range(len(documents))))
-    for part in batch.split(AT_ONCE):
+    for part in batch.split(DOCUMENTS_COUNTED_AT_ONCE):
         counter.add(part)
     counts = counter.finish()
     assert counts.sample.groups is not None
@@ -156,7 +156,7 @@ class AnswerFile:
         self._fields = tuple(fields)
         found: list[Answer] = []
         self._file = AppendedFile(
-            path, lambda line, where: found.append(self._parse(line, where)), hint=HINT
+            path, lambda line, where: found.append(self._parse(line, where)), hint=ANSWERS_HINT
         )
         # if another program puts a file in its place, `found` gets those of that file, too
         self.answers = found.copy()
@@ -181,7 +181,7 @@ class AnswerFile:
         record = {ID: document.id, **texts, LABEL: list(labels) if self.has_lists else labels[0]}
         keys = tuple(order) if list(order) != self.order_labels(labels) else ()
         if keys:
-            record[KEYS] = list(keys)
+            record[ANSWER_KEYS] = list(keys)
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         with convert_errors(self.path):
             self._file.append(line)
@@ -202,12 +202,12 @@ class AnswerFile:
         texts = tuple(record.get(field) for field in self._fields)
         given: Any = record.get(LABEL)
         labels = tuple(given) if isinstance(given, list) else (given,)
-        keys: Any = record.get(KEYS, [])
+        keys: Any = record.get(ANSWER_KEYS, [])
         keys = tuple(keys) if isinstance(keys, list) else (None,)
         if not all(isinstance(each, str) for each in (identity, *texts, *labels, *keys)):
             names = ", ".join((ID, *self._fields, LABEL))
             what = f"is not an answer of nbtext label, a JSON object with {names}"
-            raise InputError(what, where=where, hint=HINT)
+            raise InputError(what, where=where, hint=ANSWERS_HINT)
         self.has_lists = self.has_lists or isinstance(given, list)
         for label in (*labels, *keys):
             check_label(label, where=where)

@@ -28,13 +28,13 @@ from nbtext.numerics import exp, log
 N_DIMENSIONS = 100  # of the vectors of documents
 N_EXTRA = 10  # of the random projection, which are dropped
 N_ITERATIONS = 2  # of the power method
-MIN_DOCUMENTS = 2  # that have a feature of the vectors
+MIN_FEATURE_DOCUMENTS = 2  # that have a feature of the vectors
 MAX_SHARE = 0.3  # of all documents that have such a feature
 N_CANDIDATES = 400  # documents of which the best is shown
 # documents with which each candidate is compared, and whose uncertainty is computed after each
 # answer, so that the time is bounded
 MAX_COMPARED = 6_000
-SMOOTHING = 1.0  # of the model whose uncertainty counts
+RANKING_SMOOTHING = 1.0  # of the model whose uncertainty counts
 SEED = 0
 LENGTH_EXPONENT = 0.5
 FLATNESS = 2.0  # factor of the temperature, so that documents with a probable label count as well
@@ -111,7 +111,7 @@ class Ranking:
         if statistics is None or n_classes < 2:
             return np.ones(len(self._compared), dtype=np.float32)
         counted = statistics.binarize().restrict(self._columns)
-        scorer = EVENT_MODELS["complement"].compile(counted, smoothing=SMOOTHING)
+        scorer = EVENT_MODELS["complement"].compile(counted, smoothing=RANKING_SMOOTHING)
         rows = self._scored
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
         lengths = np.diff(rows.indptr)
@@ -166,5 +166,5 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
 def _select_columns(documents: DocumentCounts, n_features: int) -> Integers:
     """Return the features that are neither in one document only nor in many."""
     frequencies = np.bincount(documents.indices, minlength=n_features)
-    most = max(MIN_DOCUMENTS, MAX_SHARE * len(documents))
-    return np.flatnonzero((frequencies >= MIN_DOCUMENTS) & (frequencies <= most))
+    most = max(MIN_FEATURE_DOCUMENTS, MAX_SHARE * len(documents))
+    return np.flatnonzero((frequencies >= MIN_FEATURE_DOCUMENTS) & (frequencies <= most))

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 ENTER = "\r\n"  # POSIX systems send one, Windows the other
 BACKSPACE = "\x7f\b"
-ESCAPE = "\x1b"
+ESCAPE_KEY = "\x1b"
 SEQUENCE = r"\x1b[\[O][^@-~]*[@-~]?|."  # an arrow and the like, or a character
 SCROLL = {"\x1b[A": -1, "\x1b[B": 1, "\xe0H": -1, "\xe0P": 1}  # pages; the last two: Windows
-COMMANDS = "nqsu"  # letters that are not keys of labels
-KEYS = (
+COMMAND_KEYS = "nqsu"  # letters that are not keys of labels
+LABEL_KEYS = (
     "1234567890"
-    + "".join(c for c in string.ascii_lowercase if c not in COMMANDS)
+    + "".join(c for c in string.ascii_lowercase if c not in COMMAND_KEYS)
     + string.ascii_uppercase
 )
-OTHER_KEYS = "s skip  u undo  / search  n new label  ↑ ↓ scroll  q quit"
-MAX_CHARACTERS = 10_000  # of a text that are shown
+OTHER_KEYS_LINE = "s skip  u undo  / search  n new label  ↑ ↓ scroll  q quit"
+MAX_CHARACTERS_SHOWN = 10_000  # of a text that are shown
 MAX_LABEL = 26  # characters of a label
 N_OTHER_LINES = 7  # that labels leave for the rest of the screen
 
@@ -104,8 +104,8 @@ class LabelingScreen:
                 self._choose(label)
         elif key in SCROLL:
             self._top += SCROLL[key] * self._page
-        elif key in KEYS[: len(labels)]:
-            self._choose(labels[KEYS.index(key)])
+        elif key in LABEL_KEYS[: len(labels)]:
+            self._choose(labels[LABEL_KEYS.index(key)])
 
     def _choose(self, label: str) -> None:
         if self._is_switched:
@@ -129,8 +129,8 @@ class LabelingScreen:
             self._message = f"{what}: {typed}▏  (Enter: done, Esc: back)"
             self._draw()
             self._message = ""
-            key = next(keys, ESCAPE)
-            if key == ESCAPE:
+            key = next(keys, ESCAPE_KEY)
+            if key == ESCAPE_KEY:
                 return ""
             if key in ENTER:
                 return typed
@@ -171,7 +171,7 @@ class LabelingScreen:
         header = (
             f"{number_of(len(session.file.answers), 'answer')} · {session.n_left:,} left · {name}"
         )
-        status = f"Enter {'save' if self._is_switched else 'accept'}  {OTHER_KEYS}"
+        status = f"Enter {'save' if self._is_switched else 'accept'}  {OTHER_KEYS_LINE}"
         bottom = draw_labels(session.labels, self._chosen, screen)[: size.lines - N_OTHER_LINES]
         for line, style in ((self._prediction, "bold"), (self._message or status, "dim")):
             bottom += format_screen([_line(line, style, screen.width)], screen).splitlines()
@@ -223,7 +223,7 @@ def mark_document(
     """Return the texts of a document with the words marked that speak for and against its most
     probable label. Long texts are cut.
     """
-    cut = tuple(text[:MAX_CHARACTERS] for text in texts)
+    cut = tuple(text[:MAX_CHARACTERS_SHOWN] for text in texts)
     weights = [[0.0]] * len(cut)
     if explanations:
         weights = part_weights(replace(explanations[0], texts=cut), locate)
@@ -252,7 +252,7 @@ def draw_labels(labels: Sequence[str], chosen: set[str], screen: Screen) -> list
 
     cells = []
     width = min(MAX_LABEL, screen.width - 2)
-    for key, label in zip(KEYS.ljust(len(labels)), labels, strict=False):
+    for key, label in zip(LABEL_KEYS.ljust(len(labels)), labels, strict=False):
         shown = _line(label, "reverse" if label in chosen else "", width)
         cells.append(Text.assemble((f"{key} ", "bold cyan"), shown))
     columns = Columns(cells, padding=(0, 2), equal=True, column_first=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from nbtext.applications.label.pool import Answer, AnswerFile, Pool, PoolDocument, batch_of
-from nbtext.applications.label.ranking import SMOOTHING, Ranking, length_temperature
+from nbtext.applications.label.ranking import RANKING_SMOOTHING, Ranking, length_temperature
 from nbtext.arrays import Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
@@ -132,9 +132,9 @@ class Learner:
         if self._has_lists:
             return self.features, ModelSettings(model=AUTO), default_multilabel_fit(n_labels)
         features = replace(self.features, tf="binary")
-        settings = ModelSettings(model="complement", smoothing=SMOOTHING, prior="uniform")
+        settings = ModelSettings(model="complement", smoothing=RANKING_SMOOTHING, prior="uniform")
         calibration = Calibration(temperature=length_temperature(n_labels))
-        return features, settings, Selection(Hyperparameters(SMOOTHING), calibration)
+        return features, settings, Selection(Hyperparameters(RANKING_SMOOTHING), calibration)
 
 
 class Session:

@@ -30,11 +30,11 @@ def prevalence(given: PrevalenceSettings) -> None:
     """
     from nbtext.applications.prevalence.estimation import estimate_prevalence
     from nbtext.applications.prevalence.result import describe_doubts, prevalence_result
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
     chosen = running.result_format(given.result)
     input_settings = given.input.group_by(given.group_field)
-    trained = load_model(given.model)
+    trained = load_model_file(given.model)
     trained_on = trained.fitted.input
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on

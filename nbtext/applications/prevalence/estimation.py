@@ -18,7 +18,7 @@ from nbtext.applications.prevalence.shares import (
     is_measured,
 )
 from nbtext.arrays import Floats
-from nbtext.bayes.prevalence import MAX_CLASSES, LabelPosteriors, MeanPosteriors, Prevalence
+from nbtext.bayes.prevalence import MAX_SHARES, LabelPosteriors, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
@@ -41,7 +41,8 @@ TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
 
 
-Counted = tuple[DocumentCounts, Floats]  # documents with weights, and what divides their scores
+# documents with weights, and what divides their scores
+WeightedDocuments = tuple[DocumentCounts, Floats]
 
 
 class _Group:
@@ -71,7 +72,9 @@ class _Estimator:
         self._reason = ""  # why a document could not be read
         self._predictor = Predictor(model.fitted)
 
-    def predict(self, batch: Batch) -> tuple[Predictions, Counted | None, list[str] | None]:
+    def predict(
+        self, batch: Batch
+    ) -> tuple[Predictions, WeightedDocuments | None, list[str] | None]:
         """Return the predictions of a batch, its features if words are compared, and its groups; in
         any thread.
         """
@@ -88,7 +91,7 @@ class _Estimator:
         return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
 
     def add(
-        self, predictions: Predictions, counted: Counted | None, groups: list[str] | None
+        self, predictions: Predictions, counted: WeightedDocuments | None, groups: list[str] | None
     ) -> None:
         """Add what `predict` returns; documents that could not be read do not count."""
         is_read = predictions.is_read
@@ -208,8 +211,8 @@ def check_prevalence(model: TrainedModel) -> MeanPosteriors | LabelPosteriors:
     known = fitted.calibration.mean_posteriors if is_single else fitted.task.fit.posteriors
     if known is not None:
         return known
-    if is_single and not 2 <= len(fitted.labels) <= MAX_CLASSES:
-        what = f"shares can be estimated for 2 to {MAX_CLASSES} labels, and the model has {len(fitted.labels):,}"
+    if is_single and not 2 <= len(fitted.labels) <= MAX_SHARES:
+        what = f"shares can be estimated for 2 to {MAX_SHARES} labels, and the model has {len(fitted.labels):,}"
         raise ModelError(what, hint="train a model on groups of labels")
     hint = "train it again, on two documents of a label or more"
     settings = fitted.model_settings

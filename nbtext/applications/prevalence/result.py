@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.prevalence.drift import MAX_DRIFT, MIN_DRIFT
-from nbtext.applications.prevalence.shares import CONFIDENCE
+from nbtext.applications.prevalence.shares import SHARE_LEVEL
 from nbtext.errors import list_some, number_of, printable
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.prevalence import Prevalence
     from nbtext.model.task import Task
 
-COLUMNS = str.split("label share low high documents predicted predicted_share")
+PREVALENCE_COLUMNS = str.split("label share low high documents predicted predicted_share")
 
 
 def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> Result[list[Any]]:
@@ -25,8 +25,8 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
     name.
     """
     start = 0 if is_grouped else 1
-    columns = ("group", *COLUMNS)[start:]
-    headers = ("group", "label", "share", f"{CONFIDENCE:.0%} interval", "documents", "predicted")
+    columns = ("group", *PREVALENCE_COLUMNS)[start:]
+    headers = ("group", "label", "share", f"{SHARE_LEVEL:.0%} interval", "documents", "predicted")
     found = [(name, *row)[start:] for name, each in groups.items() for row in _rows(each)]
 
     def document(_: list[Any]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
             ({"group": name} if is_grouped else {})
             | {"documents": each.n_documents}
             | ({} if each.drift is None else {"drift": each.drift, "shift": each.shift})
-            | {"labels": [dict(zip(COLUMNS, row, strict=True)) for row in _rows(each)]}
+            | {"labels": [dict(zip(PREVALENCE_COLUMNS, row, strict=True)) for row in _rows(each)]}
             for name, each in groups.items()
         ]
         return {"groups": nested} if is_grouped else nested[0]
@@ -60,7 +60,7 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
 
 
 def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
-    """Return the values of COLUMNS for each label."""
+    """Return the values of PREVALENCE_COLUMNS for each label."""
     figures = (
         *found.estimate,
         found.estimate.shares * found.n_documents,

@@ -21,8 +21,8 @@ from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.prevalence import LabelPosteriors, MeanPosteriors, ShareEstimate
 
 RESAMPLES = 500
-CONFIDENCE = 0.95
-DEVIATIONS = 3.92  # width of an interval of CONFIDENCE in standard deviations
+SHARE_LEVEL = 0.95
+DEVIATIONS = 3.92  # width of an interval of SHARE_LEVEL in standard deviations
 MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
 # Standard deviations by which the certainty may differ, and information that may be lost. Of 36
 # groups of short reviews, of three newsgroups and of messages, with random shares, it differs by at
@@ -33,7 +33,7 @@ MAX_SHIFT = 2.0
 MAX_LOST = 0.12
 LOST = np.round(np.arange(-1.0, 0.96, 0.05), 2).tolist()  # shares of information that are tried
 # left-out documents with one of several labels; with fewer, its m₁ says next to nothing
-MIN_DOCUMENTS = 10
+MIN_LEFT_OUT_DOCUMENTS = 10
 
 
 def _concentrate(known: MeanPosteriors | LabelPosteriors) -> Floats:
@@ -59,7 +59,7 @@ def is_measured(known: LabelPosteriors) -> Mask:
     average.
     """
     return np.asarray(
-        (known.documents[:, 1] >= MIN_DOCUMENTS) & (known.means[:, 1] > known.means[:, 0])
+        (known.documents[:, 1] >= MIN_LEFT_OUT_DOCUMENTS) & (known.means[:, 1] > known.means[:, 0])
     )
 
 
@@ -157,7 +157,7 @@ class PosteriorSums:
 
     def estimate(self, known: MeanPosteriors, drift: WordDrift | None = None) -> ShareEstimate:
         """Return the shares of the documents, one at least, with intervals that cover them with
-        CONFIDENCE.
+        SHARE_LEVEL.
 
         Each resample has one more document, of a random class. Without it, few documents would vary
         too little. What no shares explain of the mean posterior is the size of other changes; its
@@ -206,13 +206,13 @@ class PosteriorSums:
             total = self.resampled[i, :-1] + weight * document
             mean = total / (self.weights[i] + weight)
             found[i] = solve(means, mean + moves[i])
-        tail = (1 - CONFIDENCE) / 2
+        tail = (1 - SHARE_LEVEL) / 2
         low, high = np.quantile(found, (tail, 1 - tail), axis=0)
         return widen(self.n_documents, ShareEstimate(shares, low, high))
 
     def estimate_labels(self, known: LabelPosteriors) -> ShareEstimate:
         """Return the shares among the documents of these sums, one at least, with intervals of
-        CONFIDENCE.
+        SHARE_LEVEL.
 
         The share of a label that is not measured is its mean probability, and can be anything. Each
         resample has one more document, which has each label with probability ½; see
@@ -238,7 +238,7 @@ class PosteriorSums:
 
 def widen(n_documents: int, estimate: ShareEstimate) -> ShareEstimate:
     """Return an estimate with intervals that are not narrower than those of counting so many
-    documents: Wilson's interval with CONFIDENCE.
+    documents: Wilson's interval with SHARE_LEVEL.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
     """

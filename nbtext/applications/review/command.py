@@ -116,14 +116,14 @@ def _apply(given: Review, decisions: str) -> None:
 
     from nbtext.applications.review.decisions import apply_decisions, list_records, read_decisions
     from nbtext.documents.formats import FORMATS, check_suffix, content_suffix
-    from nbtext.documents.rows import ChangedRows, Target
-    from nbtext.documents.settings import LABELS
-    from nbtext.report.records import format_json, write_text
+    from nbtext.documents.rows import ChangedRows, OutputTarget
+    from nbtext.documents.settings import FOR_LABELS
+    from nbtext.report.records import format_json, write_and_flush
 
     refuse_settings(FeatureSettings, because="--apply searches no findings")
     output = given.result.output
     found = read_decisions(decisions)
-    input_settings = replace(given.input, rows_for=LABELS)
+    input_settings = replace(given.input, rows_for=FOR_LABELS)
     with running.open_documents(given.sources, input_settings, given.run) as (source, on_batch):
         decided = apply_decisions(source, found, on_batch)
         first = [*islice(decided, 1)]
@@ -145,10 +145,10 @@ def _apply(given: Review, decisions: str) -> None:
                         raise InputError(what, where=where, hint="write JSON lines: -o FILE.jsonl")
                     yield ChangedRows(batch.rows, labels=labels)
 
-            target = Target(output, lambda: running.result_file(given.result, "jsonl"))
+            target = OutputTarget(output, lambda: running.result_file(given.result, "jsonl"))
             written.load("writer")(change_rows(), target, input_settings)
             return
         with running.result_file(given.result, "jsonl") as file:
             for batch, labels in decided:
                 records = list_records(batch, labels, input_settings)
-                write_text((format_json(record) + "\n" for record in records), file)
+                write_and_flush((format_json(record) + "\n" for record in records), file)

@@ -9,7 +9,7 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
-from nbtext.documents.streams import unreadable
+from nbtext.documents.streams import unreadable_file
 from nbtext.errors import InputError
 from nbtext.model.source_counting import OnBatch, read_batches
 from nbtext.records import frozen
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 KEEP, RELABEL, REMOVE = DECISIONS = ("keep", "relabel", "remove")
-HINT = 'a line is, for example, {"id": "42", "place": "x.csv:43", "decision": "relabel", "label": "ham"}'
+DECISION_HINT = 'a line is, for example, {"id": "42", "place": "x.csv:43", "decision": "relabel", "label": "ham"}'
 
 # of a document: its id and its place, or its id and None
-Name = tuple[str, str | None]
+DocumentName = tuple[str, str | None]
 
 
 @frozen
@@ -39,19 +39,19 @@ class Decision:
     where: str
 
 
-def read_decisions(path: str) -> dict[Name, Decision]:
+def read_decisions(path: str) -> dict[DocumentName, Decision]:
     """Read decisions: JSON lines with an id, a decision, and optionally the place of the document.
 
     raises  InputError: the file cannot be read, or a line is not a decision
     """
-    decisions: dict[Name, Decision] = {}
+    decisions: dict[DocumentName, Decision] = {}
     try:
         with open(path, encoding="utf-8") as file:
             # not splitlines: an id or a label can have another character that ends a line; the mark
             # may be repeated
             lines = [line.removeprefix("\ufeff") for line in file.read().split("\n")]
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_file(path, error) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8", where=path, hint="save it as UTF-8") from None
     for number, line in enumerate(lines, 1):
@@ -64,7 +64,7 @@ def read_decisions(path: str) -> dict[Name, Decision]:
     return decisions
 
 
-def _read_decision(line: str, where: str) -> tuple[Name, Decision]:
+def _read_decision(line: str, where: str) -> tuple[DocumentName, Decision]:
     record = parse_object(line) or {}
     identity = name_of(record.get("id"))
     place = record.get("place")
@@ -81,7 +81,7 @@ def _read_decision(line: str, where: str) -> tuple[Name, Decision]:
     elif decision == RELABEL and "" in labels:
         what = "`relabel` needs a label"
     if what or identity is None:
-        raise InputError(what, where=where, hint=HINT)
+        raise InputError(what, where=where, hint=DECISION_HINT)
     label: Any = None
     if decision == RELABEL:
         for each in labels:
@@ -91,19 +91,19 @@ def _read_decision(line: str, where: str) -> tuple[Name, Decision]:
 
 
 def apply_decisions(
-    source: Source, decisions: dict[Name, Decision], on_batch: OnBatch | None = None
+    source: Source, decisions: dict[DocumentName, Decision], on_batch: OnBatch | None = None
 ) -> Iterator[tuple[Batch, dict[int, NewLabel | None]]]:
     """Yield each batch, with the new labels of some of its rows; None: the row is removed.
 
     raises  InputError: a decision is about no document or about several ones, or a document cannot
             be read and is not removed
     """
-    found: dict[Name, str] = {}
+    found: dict[DocumentName, str] = {}
     for batch in read_batches(source, on_batch):
         labels: dict[int, NewLabel | None] = dict.fromkeys(batch.left_out)
         for row in range(len(batch)):
             place = batch.place(row)
-            names: tuple[Name, ...] = ((batch.ids[row], place), (batch.ids[row], None))
+            names: tuple[DocumentName, ...] = ((batch.ids[row], place), (batch.ids[row], None))
             for name in names:
                 if name not in decisions:
                     continue

@@ -34,21 +34,22 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-MAX_ROWS = 1 << 32  # documents of a block
+MAX_BLOCK_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source
-MAX_CHARACTERS = 40  # of a text that are kept to be shown
+MAX_SHOWN_TEXT = 40  # of a text that are kept to be shown
 
 
 @frozen
 class ReviewedDocument:
     """A document of a review.
 
-    number   its place in the order of the sources: that of its row, and of its block times MAX_ROWS
+    number   its place in the order of the sources: that of its row, and of its block times
+             MAX_BLOCK_ROWS
     id       its id
     place    FILE:LINE, or the file that it is
     labels   its labels; None if they are not known
     problem  why it is not text, such as encoded data; None for a text
-    text     its first MAX_CHARACTERS; empty if it could not be read, or is a row of a matrix
+    text     its first MAX_SHOWN_TEXT; empty if it could not be read, or is a row of a matrix
     """
 
     number: int
@@ -61,7 +62,7 @@ class ReviewedDocument:
     @property
     def is_other(self) -> bool:
         """Whether it belongs to the source that is compared, not to the one that is reviewed."""
-        return self.number >= MAX_BLOCKS * MAX_ROWS
+        return self.number >= MAX_BLOCKS * MAX_BLOCK_ROWS
 
 
 @frozen(eq=False)
@@ -126,7 +127,7 @@ class ReviewReader:
         """
         if batch.matrix is not None:
             require_counts(batch.features, "the review")
-        numbers = range(block * MAX_ROWS, block * MAX_ROWS + len(batch))
+        numbers = range(block * MAX_BLOCK_ROWS, block * MAX_BLOCK_ROWS + len(batch))
         known = batch.list_labels()
         for row, number in enumerate(numbers):
             labels = known[row]
@@ -140,7 +141,7 @@ class ReviewReader:
                 text = "\n".join(texts[row] for texts in batch.columns)
                 problem = describe_non_text(text)
             self._documents[number] = ReviewedDocument(
-                number, batch.ids[row], batch.place(row), labels, problem, text[:MAX_CHARACTERS]
+                number, batch.ids[row], batch.place(row), labels, problem, text[:MAX_SHOWN_TEXT]
             )
         return replace(
             batch,
@@ -162,7 +163,7 @@ class ReviewReader:
 
 
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
-DIGITS = 6  # of a certainty; findings are sorted by it
+CERTAINTY_DIGITS = 6  # of a certainty; findings are sorted by it
 MIN_LIKELIHOODS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
 
 
@@ -188,7 +189,7 @@ class Finding:
 
 
 @frozen
-class Review:
+class ReviewResult:
     """The result of a review.
 
     n_documents  documents of the source, read or not
@@ -206,7 +207,7 @@ class Review:
     findings: tuple[Finding, ...]
 
 
-def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
+def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> ReviewResult:
     """Return the findings about the documents of a source. Nothing is changed.
 
     corpus  documents of the source, and of the source that it is compared with, if there is one
@@ -233,7 +234,7 @@ def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
             each.documents[0].number,
         )
     )
-    return Review(
+    return ReviewResult(
         len(own.documents), noise.n_judged, noise.n_wrong, noise.n_missing, tuple(findings)
     )
 
@@ -302,7 +303,7 @@ def _find_label_errors(
     for row, given, likely, wrong in zip(*(column.tolist() for column in columns), strict=True):
         if given != likely:
             documents = (corpus.documents[row],)
-            certainty = round(wrong, DIGITS)
+            certainty = round(wrong, CERTAINTY_DIGITS)
             yield Finding(LABEL_ERROR, certainty, documents, names.get(given), names.get(likely))
 
 
@@ -327,7 +328,7 @@ def _find_duplicates(
         own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
         unmatched = [copies[0] for copies in by_content.values() if not copies[-1].is_other]
         others = [copies[-1] for copies in by_content.values() if copies[-1].is_other]
-        certainty = round(float(lowest[group]), DIGITS)
+        certainty = round(float(lowest[group]), CERTAINTY_DIGITS)
         if len(own) > 1:
             yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
         if unmatched and others:
@@ -353,10 +354,12 @@ def _find_outliers(corpus: ReviewedCorpus, likelihoods: Floats) -> Iterator[Find
         return
     values = typicality(likelihoods, distribution)
     for row in np.flatnonzero(values < QUANTILE).tolist():
-        yield Finding(OUTLIER, round(1 - float(values[row]), DIGITS), (corpus.documents[row],))
+        yield Finding(
+            OUTLIER, round(1 - float(values[row]), CERTAINTY_DIGITS), (corpus.documents[row],)
+        )
 
 
-HALF = 0.5  # added to each count, so that no logarithm is infinite
+COUNT_CORRECTION = 0.5  # added to each count, so that no logarithm is infinite
 
 
 def find_texts(source: Source, number: int, wanted: Set[int]) -> Iterator[tuple[int, str]]:
@@ -366,7 +369,7 @@ def find_texts(source: Source, number: int, wanted: Set[int]) -> Iterator[tuple[
     """
     for block, batch in enumerate(source.batches(), number * MAX_BLOCKS):
         for row in range(len(batch)):
-            place = block * MAX_ROWS + row
+            place = block * MAX_BLOCK_ROWS + row
             if place in wanted:
                 yield place, "\n".join(texts[row] for texts in batch.columns)
 
@@ -405,6 +408,8 @@ def weigh_words(
             is_compared = is_labeled & (has(label) if label is not None else ~has(other or ""))
             is_compared[row] = False
             n_with_word = is_compared.astype(np.int64) @ has_word[:, columns]
-            shares.append((n_with_word + HALF) / (is_compared.sum() + 2 * HALF))
+            shares.append(
+                (n_with_word + COUNT_CORRECTION) / (is_compared.sum() + 2 * COUNT_CORRECTION)
+            )
         terms = map(own.vocabulary.term, columns.tolist())
         yield dict(zip(terms, log(shares[0] / shares[1]).tolist(), strict=True))

@@ -32,10 +32,10 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.numerics import exp, log, log1p, sigmoid
 
 # that judge the labels; with two labels, the second one equals the first
-MODELS = ("multinomial", "complement")
+JUDGING_MODELS = ("multinomial", "complement")
 ITERATIONS = 30
 CORRECT = 0.95  # the initial share of correct labels
-MAX_LABELS = 64  # whose probabilities a document keeps, besides its given label
+MAX_JUDGED_LABELS = 64  # whose probabilities a document keeps, besides its given label
 CALIBRATION_SCORES = 1 << 22  # documents times labels to which the calibrations are fitted
 PSEUDO_COUNTS = 5  # of each pair of a true and a given label, on average
 
@@ -76,9 +76,9 @@ def estimate_label_noise(
     """Estimate from leave-one-out posteriors which labels are wrong. Duplicates are left out
     together. A document that is alone with its label is not judged.
 
-    Memory is bounded for many labels: each document keeps the probabilities of its MAX_LABELS most
-    probable labels and of its given one, and only the pairs of labels that occur among these are
-    stored.
+    Memory is bounded for many labels: each document keeps the probabilities of its
+    MAX_JUDGED_LABELS most probable labels and of its given one, and only the pairs of labels that
+    occur among these are stored.
 
     Returns the noise, and log p(x) of each of its documents per distinct token in nats; NaN for one
     without known tokens.
@@ -108,7 +108,7 @@ def estimate_label_noise(
     n_hapax = hapax_sums = None
     if is_vocabulary:
         n_hapax, hapax_sums = (count_hapaxes(statistics, each) for each in (documents, binary))
-    models = [EVENT_MODELS[name] for name in MODELS[: 1 if n_classes < 3 else None]]
+    models = [EVENT_MODELS[name] for name in JUDGING_MODELS[: 1 if n_classes < 3 else None]]
     binarized = statistics.binarize()
     corpora = [
         LeaveOneOut(
@@ -146,13 +146,13 @@ def estimate_label_noise(
 def keep_best(posterior: Floats, given: Integers32) -> tuple[Integers32, Floats]:
     """Return the most probable labels of each document and its given one, and their probabilities.
 
-    Both (n_documents, n_kept); all labels if there are at most MAX_LABELS. Otherwise the given
-    label is the last one, with the probability 0 if it is also among the others.
+    Both (n_documents, n_kept); all labels if there are at most MAX_JUDGED_LABELS. Otherwise the
+    given label is the last one, with the probability 0 if it is also among the others.
     """
     n_classes = posterior.shape[1]
-    if n_classes <= MAX_LABELS:
+    if n_classes <= MAX_JUDGED_LABELS:
         return np.broadcast_to(np.arange(n_classes, dtype=np.int32), posterior.shape), posterior
-    best = np.argpartition(posterior, -MAX_LABELS, axis=1)[:, -MAX_LABELS:]
+    best = np.argpartition(posterior, -MAX_JUDGED_LABELS, axis=1)[:, -MAX_JUDGED_LABELS:]
     best.sort(axis=1)
     own = np.where(
         (best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given]
@@ -197,11 +197,11 @@ def estimate_noise(
     return likely, 1 - own, float(wrong)
 
 
-MAX_AT_ONCE = 1 << 16  # documents that are judged at once
+DOCUMENTS_JUDGED_AT_ONCE = 1 << 16  # documents that are judged at once
 # other documents of a label; with fewer, its absence from a document says nothing
-MIN_DOCUMENTS = 2
-MIN_PROBABILITY = 1e-12
-LARGEST = 30.0  # parameter
+MIN_OTHER_DOCUMENTS = 2
+MIN_LABEL_PROBABILITY = 1e-12
+MAX_NOISE_PARAMETER = 30.0  # parameter
 # of (log a, c, logit of the missing rate, logit of the added rate); wrong labels flatten the
 # calibration, so a is large
 PRIOR_MEANS = np.array([1.5, 0.0, -3.0, -4.5])
@@ -269,11 +269,11 @@ def estimate_pair_noise(
         return LabelNoise(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0), 0, 0.0, 0.0)
     fit = select_multilabel(corpus, optimize=None)
     sizes = statistics.class_documents
-    cells, probabilities = _judge(corpus.first(MAX_AT_ONCE), fit, sizes)
+    cells, probabilities = _judge(corpus.first(DOCUMENTS_JUDGED_AT_ONCE), fit, sizes)
     rates = fit_noise_rates(cells.positives, cells.documents, probabilities)
     parts = []
     start = 0
-    for part in corpus.split(MAX_AT_ONCE):
+    for part in corpus.split(DOCUMENTS_JUDGED_AT_ONCE):
         found = _find_wrong(part, _judge(part, fit, sizes), rates, minimum)
         parts.append(found._replace(rows=order[start + found.rows]))
         start += len(part.documents)
@@ -289,7 +289,7 @@ def _judge(
     smoothing, combination = fit.naive_bayes
     cells = collect_cells(corpus, corpus.scores_of(smoothing), combination)
     others = sizes[cells.labels] - cells.positives
-    is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_DOCUMENTS)
+    is_judged = (cells.lengths[cells.contents] > 0) & (others >= MIN_OTHER_DOCUMENTS)
     columns = ("contents", "labels", "positives", "documents")
     judged = {name: getattr(cells, name)[is_judged] for name in columns}
     return replace(cells, **judged), cells.probabilities(combination)[is_judged]
@@ -330,7 +330,7 @@ def _find_wrong(
 
 
 def _log_odds(probabilities: Floats) -> Floats:
-    bounded = np.clip(probabilities, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+    bounded = np.clip(probabilities, MIN_LABEL_PROBABILITY, 1 - MIN_LABEL_PROBABILITY)
     return np.asarray(log(bounded) - log1p(-bounded))
 
 
@@ -350,7 +350,7 @@ def fit_noise_rates(positives: Floats, documents: Floats, probabilities: Floats)
     evaluate = partial(
         _evaluate, positives=positives, documents=documents, log_odds=_log_odds(probabilities)
     )
-    at, _ = minimize(evaluate, PRIOR_MEANS, bound=LARGEST)
+    at, _ = minimize(evaluate, PRIOR_MEANS, bound=MAX_NOISE_PARAMETER)
     missing, added = sigmoid(at[2:]).tolist()
     return NoiseRates(float(exp(at[0])), float(at[1]), missing, added)
 

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.review.findings import (
     LABEL_ERROR,
-    MAX_CHARACTERS,
+    MAX_SHOWN_TEXT,
     Finding,
-    Review,
     ReviewedDocument,
+    ReviewResult,
 )
 from nbtext.applications.review.settings import FINDINGS
 from nbtext.errors import number_of, printable
-from nbtext.report.records import join_labels
+from nbtext.report.records import join_escaped
 from nbtext.report.result import Result
 from nbtext.report.terminal import new_table, shorten_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-COLUMNS = str.split("finding certainty label likely_label reason ids places")
-MAX_NAMED = 3  # documents of a finding, or labels, that are named
+FINDING_COLUMNS = str.split("finding certainty label likely_label reason ids places")
+MAX_NAMED_DOCUMENTS = 3  # documents of a finding, or labels, that are named
 
 
-def review_result(review: Review) -> Result[tuple[Finding, ...]]:
+def review_result(review: ReviewResult) -> Result[tuple[Finding, ...]]:
     """Return the findings as a result, with one record or row for each."""
     return Result(
         [review.findings] if review.findings else [],
-        COLUMNS,
+        FINDING_COLUMNS,
         lambda findings: map(_row, findings),
         layout=lambda findings, _: [_table(findings)],
         records=lambda findings: map(finding_record, findings),
@@ -40,7 +40,7 @@ def review_result(review: Review) -> Result[tuple[Finding, ...]]:
 def finding_record(finding: Finding) -> dict[str, Any]:
     """Return the record of a finding."""
     documents = [document_record(document) for document in finding.documents]
-    return {name: getattr(finding, name) for name in COLUMNS[:5]} | {"documents": documents}
+    return {name: getattr(finding, name) for name in FINDING_COLUMNS[:5]} | {"documents": documents}
 
 
 def document_record(document: ReviewedDocument) -> dict[str, Any]:
@@ -54,18 +54,18 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
 
 def _row(finding: Finding) -> list[Any]:
     *fields, documents = finding_record(finding).values()
-    names = (join_labels([document[name] for document in documents]) for name in ("id", "place"))
+    names = (join_escaped([document[name] for document in documents]) for name in ("id", "place"))
     return [*fields, *names]
 
 
 def _table(findings: Iterable[Finding]) -> Table:
     table = new_table("finding", "certainty", "label", "documents", texts=(2, 3))
     for finding in findings:
-        named = [printable(document.place) for document in finding.documents[:MAX_NAMED]]
+        named = [printable(document.place) for document in finding.documents[:MAX_NAMED_DOCUMENTS]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
         first = finding.documents[0].text
-        named += [shorten_text(first, is_cut=len(first) == MAX_CHARACTERS)] if first else []
+        named += [shorten_text(first, is_cut=len(first) == MAX_SHOWN_TEXT)] if first else []
         row = (finding.finding, f"{finding.certainty:.1%}", describe(finding), "\n".join(named))
         table.add_row(*row)
     return table
@@ -87,7 +87,7 @@ def describe(finding: Finding) -> str:
     return printable(what)
 
 
-def summarize_review(review: Review) -> Iterator[str]:
+def summarize_review(review: ReviewResult) -> Iterator[str]:
     """Yield the result of a review in a few lines for people."""
     found = Counter(finding.finding for finding in review.findings)
     counts = (

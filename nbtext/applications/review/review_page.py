@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbtext.applications.review.findings import LABEL_ERROR, Finding, Review, ReviewedDocument
+from nbtext.applications.review.findings import LABEL_ERROR, Finding, ReviewedDocument, ReviewResult
 from nbtext.applications.review.result import (
     describe,
     document_record,
@@ -20,19 +20,19 @@ from nbtext.report.explanation import add_weights, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
 
 MAX_FINDINGS = 500  # on the page
-MAX_DOCUMENTS = 4  # of a finding
-MAX_CHARACTERS = 5_000  # of the text of a document
+MAX_FINDING_DOCUMENTS = 4  # of a finding
+MAX_REVIEWED_CHARACTERS = 5_000  # of the text of a document
 # to choose from; with more labels, another one is typed into the file of decisions
-MAX_LABELS = 200
+MAX_LABEL_CHOICES = 200
 
 
-def shown_findings(review: Review) -> tuple[Finding, ...]:
+def shown_findings(review: ReviewResult) -> tuple[Finding, ...]:
     """Return the findings that the page shows."""
     return review.findings[:MAX_FINDINGS]
 
 
 def render_review_page(
-    review: Review,
+    review: ReviewResult,
     *,
     subject: str,
     texts: Mapping[int, str],
@@ -56,7 +56,7 @@ def render_review_page(
 
     def show(document: ReviewedDocument, words: dict[str, float]) -> dict[str, Any]:
         text = texts.get(document.number, "")
-        cut = text[:MAX_CHARACTERS]
+        cut = text[:MAX_REVIEWED_CHARACTERS]
         weighed = (
             (words.get(feature, 0.0), spans) for feature, spans in (locate(cut) if words else ())
         )
@@ -77,9 +77,10 @@ def render_review_page(
             "is_error": finding.finding == LABEL_ERROR,
             "what": describe(finding),
             "documents": [
-                show(document, words or {}) for document in finding.documents[:MAX_DOCUMENTS]
+                show(document, words or {})
+                for document in finding.documents[:MAX_FINDING_DOCUMENTS]
             ],
-            "n_more": max(0, len(finding.documents) - MAX_DOCUMENTS),
+            "n_more": max(0, len(finding.documents) - MAX_FINDING_DOCUMENTS),
         }
         for finding, words in zip(shown_findings(review), weights, strict=True)
     ]
@@ -95,7 +96,7 @@ def render_review_page(
         "shown": shown,
         "n_findings": len(review.findings),
         "kinds": [name for name in FINDINGS if name in found],
-        "labels": labels[:MAX_LABELS],
+        "labels": labels[:MAX_LABEL_CHOICES],
         "places": {label: place for place, label in enumerate(labels)},
         "is_several": is_several,
     }

@@ -10,7 +10,7 @@ LONG_RUN = 40  # characters without a space; words are shorter, and addresses ar
 MIN_LETTERS = 0.25  # share of letters in a long run of encoded data; a drawn line has none
 MAX_ENCODED = 0.5  # share of the characters in long runs of ASCII
 MAX_SYMBOLS = 0.6  # share of digits and punctuation among the characters that are not spaces
-MAX_INVALID = 0.1  # share of control characters and replacement characters
+MAX_CONTROL_SHARE = 0.1  # share of control characters and replacement characters
 SPACES = b" \t\n\r\f\v"
 CONTROLS = bytes({*range(32), 127}.difference(SPACES))
 LETTERS = ascii_letters.encode()
@@ -25,7 +25,7 @@ def describe_non_text(text: str) -> str | None:
     examined = text[:EXAMINED]
     data = examined.encode("utf-8", "replace")
     n_invalid = _count(data, CONTROLS) + examined.count("\ufffd")
-    if n_invalid > MAX_INVALID * len(examined):
+    if n_invalid > MAX_CONTROL_SHARE * len(examined):
         return "binary data"
     if len(examined) < MIN_CHARACTERS:
         return None

@@ -7,7 +7,7 @@ from nbtext.cli.command import command
 from nbtext.records import frozen
 from nbtext.settings import setting
 
-MAX_DOCUMENTS = 2**62
+MAX_SAMPLED_DOCUMENTS = 2**62
 MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
 
 
@@ -23,7 +23,12 @@ class Sample:
         default_help="drawn from the prior",
     )
     number: int = setting(
-        1, "Number of documents.", flags=("-n", "--number"), low=1, high=MAX_DOCUMENTS, metavar="N"
+        1,
+        "Number of documents.",
+        flags=("-n", "--number"),
+        low=1,
+        high=MAX_SAMPLED_DOCUMENTS,
+        metavar="N",
     )
     length: int | None = setting(
         None,
@@ -54,10 +59,10 @@ def sample(given: Sample) -> None:
     """
     from nbtext.applications.sample.generation import generate_documents
     from nbtext.applications.sample.result import sample_result
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
     chosen = running.result_format(given.result, piped="jsonl")
-    trained = load_model(given.model)
+    trained = load_model_file(given.model)
     documents = generate_documents(
         trained, given.number, label=given.label, length=given.length, seed=given.seed
     )

@@ -23,7 +23,7 @@ from nbtext.applications.serve.batching import Batcher, run_parser
 from nbtext.applications.serve.feedback import feedback_lines
 from nbtext.applications.serve.guard import HEALTH_PATHS, USAGE, Guard, Log, json_response
 from nbtext.applications.serve.models import ModelSlot, ServedModel
-from nbtext.applications.serve.openapi import describe
+from nbtext.applications.serve.openapi import describe_service
 from nbtext.applications.serve.requests import JSON, JSONL, Documents
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
@@ -40,7 +40,7 @@ PAGE_HEADERS = {
 # accepts no connection.
 OPEN = [
     *[Route(path, json_response({"status": "ok"}), methods=["GET"]) for path in HEALTH_PATHS],
-    Route("/openapi.json", json_response(describe()), methods=["GET"]),
+    Route("/openapi.json", json_response(describe_service()), methods=["GET"]),
     *[
         Route(
             f"/{file.name}".removesuffix("index.html"),

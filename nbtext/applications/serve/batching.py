@@ -17,10 +17,11 @@ from nbtext.documents.batch import Batch, join_batches
 from nbtext.model.settings import DecisionSettings
 from nbtext.records import frozen
 
-MAX_DOCUMENTS = 512  # predicted together; a larger request is split, so that others get their turn
-MAX_CHARACTERS = 1 << 21  # of documents that are predicted together
+# predicted together; a larger request is split, so that others get their turn
+MAX_BATCH_DOCUMENTS = 512
+MAX_BATCH_CHARACTERS = 1 << 21  # of documents that are predicted together
 # documents and characters that are explained together, which takes up to 0.2 s
-MAX_EXPLAINED = (16, 100_000)
+MAX_EXPLAINED_TOGETHER = (16, 100_000)
 SMALL_BODY = 1 << 16  # bytes that are parsed in a few milliseconds, and so in the event loop
 Result = TypeVar("Result")
 _Group = tuple[ServedModel, Answers]  # whose jobs can be computed together
@@ -138,7 +139,7 @@ async def run_parser(function: Callable[[], Result], size: int) -> Result:
 def limits_of(settings: Answers) -> tuple[int, int]:
     """Return the numbers of documents and of characters that are computed together."""
     is_prediction = isinstance(settings, DecisionSettings) and settings.explain is None
-    return (MAX_DOCUMENTS, MAX_CHARACTERS) if is_prediction else MAX_EXPLAINED
+    return (MAX_BATCH_DOCUMENTS, MAX_BATCH_CHARACTERS) if is_prediction else MAX_EXPLAINED_TOGETHER
 
 
 def _compute(

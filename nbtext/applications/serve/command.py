@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbtext.applications.serve.settings import (
     ModelFile,
     ServeSettings,
-    check_names,
+    check_model_names,
     parse_model_file,
 )
 from nbtext.cli import options
@@ -48,12 +48,12 @@ def serve(given: Serve) -> None:
 
     Needs the extra nbtext[serve].
     """
-    check_names(given.models)
+    check_model_names(given.models)
     try:
-        from nbtext.applications.serve.server import serve as run_service
+        from nbtext.applications.serve.server import serve_models
     except ImportError as error:
         if (error.name or "nbtext").startswith("nbtext"):
             raise
         raise MissingExtra("serve", library=str(error.name), extra="serve") from None
 
-    run_service(given.models, given.service, threads=given.run.jobs, quiet=given.run.quiet)
+    serve_models(given.models, given.service, threads=given.run.jobs, quiet=given.run.quiet)

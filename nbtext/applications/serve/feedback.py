@@ -16,9 +16,9 @@ from nbtext.documents.rows import name_labels
 from nbtext.errors import InputError, NbtextError, OutputError
 
 # keys of each line
-ID = "id"
+FEEDBACK_ID = "id"
 TIME = "time"
-HINT = "name another --feedback-dir"
+FEEDBACK_HINT = "name another --feedback-dir"
 
 
 def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> bytes:
@@ -52,7 +52,7 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
             raise error.locate(batch.place(row)) from None
         texts = dict.fromkeys(settings.text_field, "")
         texts.update(zip(texts, [column[row] for column in batch.columns], strict=False))
-        record = {ID: batch.ids[row], **texts, **named}
+        record = {FEEDBACK_ID: batch.ids[row], **texts, **named}
         record.setdefault(TIME, time)  # unless the model has a key of this name
         lines.append(dumps(record) + b"\n")
     return b"".join(lines)
@@ -61,8 +61,10 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
 def check_line(line: bytes, where: str) -> None:
     """Raise OutputError unless this is a line of `feedback_lines`, by two of its keys."""
     record = parse_object(line)
-    if record is None or not record.keys() >= {ID, TIME}:
-        raise OutputError("has a line that nbtext serve did not store", where=where, hint=HINT)
+    if record is None or not record.keys() >= {FEEDBACK_ID, TIME}:
+        raise OutputError(
+            "has a line that nbtext serve did not store", where=where, hint=FEEDBACK_HINT
+        )
 
 
 def open_feedback(path: str) -> AppendedFile:
@@ -75,4 +77,4 @@ def open_feedback(path: str) -> AppendedFile:
     OutputError
         The file cannot be opened, or another service appends to it.
     """
-    return AppendedFile(path, check_line, hint=HINT)
+    return AppendedFile(path, check_line, hint=FEEDBACK_HINT)

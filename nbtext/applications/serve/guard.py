@@ -49,7 +49,7 @@ SECURITY_HEADERS = (
 )
 # of an answer that are sent at once; the time of a request begins again when they are read
 SENT_BYTES = 1 << 16
-MAX_LINES = 100_000  # of the log that wait to be written
+MAX_WAITING_LINES = 100_000  # of the log that wait to be written
 FLUSH_SECONDS = 0.1
 
 
@@ -97,7 +97,7 @@ class Log:
 
     def __init__(self, file: TextIO | None = sys.stderr) -> None:
         self._file = file
-        self._lines: deque[str] = deque(maxlen=MAX_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_WAITING_LINES)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(file,), name="log", daemon=True)
         if file is not None:

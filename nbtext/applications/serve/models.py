@@ -21,7 +21,7 @@ from typing import Any
 
 from nbtext.applications.serve.guard import dumps
 from nbtext.applications.serve.settings import ModelFile
-from nbtext.artifact.model import load_model
+from nbtext.artifact.model import load_model_file
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.errors import InputError, NbtextError
@@ -32,12 +32,12 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.records import frozen
-from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
+from nbtext.report.explanation import MarkedText, explanation_record, highlight, part_weights
 from nbtext.report.predictions import prediction_records
 from nbtext.settings import Settings, setting
 
 # predicted labels of a document, each with the text: an answer is a multiple of its request
-MAX_EXPLAINED = 20
+MAX_EXPLAINED_LABELS = 20
 # of a document; for each, an explanation with marks may need several KB of memory
 MAX_EXPLAINED_CHARACTERS = 50_000
 SECONDS_BETWEEN_CHECKS = 0.5
@@ -92,7 +92,7 @@ class LocalEngine:
             _refuse_long_texts(batch),
             label=settings.label,
             against=settings.against,
-            most=MAX_EXPLAINED,
+            most=MAX_EXPLAINED_LABELS,
         )
         for each in found:
             if self._fitted.task.is_exclusive:
@@ -104,11 +104,11 @@ class LocalEngine:
     def _record(self, explanation: Explanation, settings: ExplanationSettings) -> dict[str, Any]:
         record = explanation_record(explanation, settings.features)
         if settings.marks:
-            runs: list[Run] = []
+            runs: list[MarkedText] = []
             for text, weights in zip(
                 explanation.texts, part_weights(explanation, self._locator), strict=True
             ):
-                runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
+                runs += [MarkedText("\n", 0)] * bool(runs) + highlight(text, weights)
             record["marks"] = runs
         return record
 
@@ -262,7 +262,7 @@ class ModelSlot:
         return True
 
     def _load(self) -> ServedModel:
-        fitted = load_model(self.file.path, is_file=True).fitted
+        fitted = load_model_file(self.file.path, is_file=True).fitted
         engine = (
             ProcessEngine(fitted)
             if has_own_pattern(fitted.feature_settings)

@@ -12,11 +12,11 @@ import msgspec
 
 from nbtext import __version__
 from nbtext.applications.serve.requests import JSON, ExplainOptions, PredictOptions
-from nbtext.settings import kind_of, list_all_settings
+from nbtext.settings import list_all_settings, type_of_values
 
 Schema = dict[str, Any]
 REFERENCE = "#/components/schemas/{name}"
-TYPES = (int, float, bool)  # of options; others are texts
+OPTION_TYPES = (int, float, bool)  # of options; others are texts
 
 
 class Document(TypedDict, total=False):
@@ -30,8 +30,8 @@ class Document(TypedDict, total=False):
     label: str | list[str]
 
 
-Record = dict[str, Any]
-Documents = Document | list[Document | str]
+JsonObject = dict[str, Any]
+RequestDocuments = Document | list[Document | str]
 
 
 class Operation(NamedTuple):
@@ -47,16 +47,16 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
-    "/v1/predict": Operation("Predict the labels of documents.", Documents, PredictOptions),
-    "/v1/explain": Operation("Explain predictions.", Documents, ExplainOptions),
+    "/v1/predict": Operation("Predict the labels of documents.", RequestDocuments, PredictOptions),
+    "/v1/explain": Operation("Explain predictions.", RequestDocuments, ExplainOptions),
     "/v1/models": Operation("List the models."),
     "/v1/models/{name}/feedback": Operation(
-        "Store labeled documents (--feedback-dir), for `nbtext update`.", Documents
+        "Store labeled documents (--feedback-dir), for `nbtext update`.", RequestDocuments
     ),
 }
 
 
-def describe() -> Schema:
+def describe_service() -> Schema:
     """Return the OpenAPI document."""
     components: Schema = {}
 
@@ -75,7 +75,7 @@ def describe() -> Schema:
                 for name in re.findall(r"{(\w+)}", path)
             ],
             "responses": {
-                "200": content(Record | list[Record], "Success."),
+                "200": content(JsonObject | list[JsonObject], "Success."),
                 "default": content(dict[str, str], "The key `error` says in one line why not."),
             },
         }
@@ -102,13 +102,13 @@ def _parameters(record: type[Any]) -> list[Schema]:
     """Return the description of each option of a request."""
     parameters = []
     for own, field, each in list_all_settings(record):
-        kind = kind_of(own, field)
+        kind = type_of_values(own, field)
         parameters.append(
             {
                 "name": field.name,
                 "in": "query",
                 "description": re.split(r"(?<=[.])\s+", each.help)[0],
-                "schema": msgspec.json.schema(kind if kind in TYPES else str),
+                "schema": msgspec.json.schema(kind if kind in OPTION_TYPES else str),
             }
         )
     return parameters

@@ -30,14 +30,14 @@ from nbtext.records import frozen
 from nbtext.settings import list_all_settings, make_record, parse_value, part, setting
 
 JSON = "application/json"
-TEXT = "text/plain"
+PLAIN_TEXT = "text/plain"
 JSONL = "application/jsonl"
 JSONL_NAMES = (JSONL, "application/x-ndjson", "application/ndjson", "application/x-jsonlines")
-CONTENT_TYPES = {JSON: JSON, TEXT: TEXT, **dict.fromkeys(JSONL_NAMES, JSONL)}
+CONTENT_TYPES = {JSON: JSON, PLAIN_TEXT: PLAIN_TEXT, **dict.fromkeys(JSONL_NAMES, JSONL)}
 UTF8 = Encoding("utf-8")
 # A parser of JSON lets no other thread run. At 2 microseconds for each value, the slowest body
 # takes half a second.
-MAX_VALUES = 250_000  # of JSON
+MAX_REQUEST_VALUES = 250_000  # of JSON
 MAX_DOCUMENTS = 10_000
 
 
@@ -57,14 +57,14 @@ class Documents(NamedTuple):
         return b"[" + b",".join(records) + b"]" if self.form == ARRAY else records[0]
 
 
-MODEL = "Name of the model; the first one by default."
+MODEL_DESCRIPTION = "Name of the model; the first one by default."
 
 
 @frozen(kw_only=True)
 class PredictOptions:
     """The options of /v1/predict, from its query string."""
 
-    model: str = setting("", MODEL)
+    model: str = setting("", MODEL_DESCRIPTION)
     settings: DecisionSettings = part(DecisionSettings, without=("cost",))
 
 
@@ -72,7 +72,7 @@ class PredictOptions:
 class ExplainOptions:
     """The options of /v1/explain, from its query string."""
 
-    model: str = setting("", MODEL)
+    model: str = setting("", MODEL_DESCRIPTION)
     settings: ExplanationSettings = part(ExplanationSettings)
 
 
@@ -136,11 +136,11 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def content_type(request: Request) -> str:
-    """Return the type of a body: JSON, JSONL or TEXT; HTTPException 415 for other types."""
+    """Return the type of a body: JSON, JSONL or PLAIN_TEXT; HTTPException 415 for other types."""
     name = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     kind = CONTENT_TYPES.get(name)
     if kind is None:
-        expected = ", ".join((JSON, JSONL, TEXT))
+        expected = ", ".join((JSON, JSONL, PLAIN_TEXT))
         raise HTTPException(
             415,
             f"the content type is {name or 'not given'}; expected one of {expected}, such as by "
@@ -160,10 +160,10 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Document
         documents. 415: it is a text that is not UTF-8, or the model needs separate fields.
     """
     body = body.removeprefix(BOM_UTF8)
-    if kind == TEXT:
+    if kind == PLAIN_TEXT:
         return Documents(_parse_text(body, settings), OBJECT)
-    if has_more_values(body, MAX_VALUES):
-        what = f"the JSON has more than {MAX_VALUES:,} values; send fewer documents at once, without other keys"
+    if has_more_values(body, MAX_REQUEST_VALUES):
+        what = f"the JSON has more than {MAX_REQUEST_VALUES:,} values; send fewer documents at once, without other keys"
         raise HTTPException(413, what)
     if kind == JSONL:
         form = LINES

@@ -32,7 +32,7 @@ MALLOPT = ((-3, 131_072), (-1, 65_536))
 SWITCH_SECONDS = 0.001
 
 
-def serve(
+def serve_models(
     files: Sequence[ModelFile],
     settings: ServeSettings,
     *,

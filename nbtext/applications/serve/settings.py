@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nbtext.documents.settings import read_text
+from nbtext.documents.settings import read_small_file
 from nbtext.errors import InputError, SettingsError
 from nbtext.records import frozen
 from nbtext.settings import Needs, Settings, setting
@@ -117,7 +117,7 @@ def parse_model_file(text: str) -> ModelFile:
     return ModelFile(name, path)
 
 
-def check_names(models: tuple[ModelFile, ...]) -> None:
+def check_model_names(models: tuple[ModelFile, ...]) -> None:
     """Raise SettingsError if two models have the same name, which also names the file of their
     feedback.
     """
@@ -138,7 +138,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
         The file cannot be read, has no token, or a line is not a token.
     """
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
-    tokens = read_text(path, hint).splitlines()
+    tokens = read_small_file(path, hint).splitlines()
     for number, token in enumerate(tokens or [""], 1):
         if TOKEN.fullmatch(token) is None:
             raise InputError("is not a token", where=f"{path}:{number}", hint=hint)

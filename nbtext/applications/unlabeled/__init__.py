@@ -4,5 +4,5 @@ from nbtext.registry import Added, Application
 
 APPLICATION = Application(
     __package__,
-    options={"train": Added("settings:UnlabeledSettings", "training:train")},
+    options={"train": Added("settings:UnlabeledSettings", "training:train_semi_supervised")},
 )

@@ -40,7 +40,7 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-N_FOLDS = 5
+N_EM_FOLDS = 5
 
 
 class Trial(NamedTuple):
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
 
 
 @frozen(eq=False)
-class HeldOut:
+class HeldOutFolds:
     """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and
     scored.
 
@@ -89,7 +89,7 @@ class HeldOut:
         """The fold of each document; no fold has all documents of a class."""
         return stratified_folds(
             self.sample.classes,
-            N_FOLDS,
+            N_EM_FOLDS,
             seed=None,
             contents=number_contents(self.sample),
             class_documents=self.statistics.class_documents,
@@ -167,7 +167,7 @@ class HeldOut:
         return add_likelihoods(selection, log_likelihood_per_token(complete, lengths))
 
 
-MIN_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
+MIN_LIKELIHOOD_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
 
 
@@ -298,7 +298,7 @@ class ExpectationMaximization:
             if on_step is not None:
                 on_step(step, log_likelihood)
             gain = log_likelihood - log_likelihoods[-2] if step > 0 else np.inf
-            if gain <= MIN_GAIN * abs(log_likelihood):
+            if gain <= MIN_LIKELIHOOD_GAIN * abs(log_likelihood):
                 break
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbtext.applications.unlabeled.selection import ALONE, is_better
+from nbtext.applications.unlabeled.selection import ALONE, is_improvement
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.decision_offsets import find_goals
@@ -38,12 +38,12 @@ from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
 
 OWN_LABELS = "own labels"
-N_FOLDS = 5
+N_OWN_LABEL_FOLDS = 5
 # Of the unlabeled documents, the share that is learned. With 5 and 20 documents of each of 20
 # newsgroups and 2,000 unlabeled ones, the accuracy on test documents is 0.50 and 0.71 without
 # them; with the most certain 0.3, 0.5, 0.75 and 1 of them it is 0.60 and 0.74, 0.58 and 0.76, 0.56
 # and 0.77, and 0.54 and 0.76. Further steps change it by at most 0.01.
-SHARE = 0.5
+LEARNED_SHARE = 0.5
 MAX_LEARNED = 2048  # unlabeled documents, because the time of training follows their number
 
 
@@ -68,7 +68,7 @@ def train_on_own_labels(
                cannot be met
     """
     others = unlabeled.take(np.arange(min(MAX_LEARNED, len(unlabeled.sample))))
-    n_learned = max(1, round(SHARE * len(others.sample)))
+    n_learned = max(1, round(LEARNED_SHARE * len(others.sample)))
 
     def learn(alone: FittedModel, known: CorpusCounts, own: ModelSettings) -> FittedModel:
         """Fit a model to known documents, and to those of which a model of them is most certain."""
@@ -91,7 +91,7 @@ def train_on_own_labels(
     assert after is not None
     for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
         say(f"{name}: accuracy {each.accuracy:.4f}, log-loss {each.log_loss:.4f}")
-    if not is_better(after, before):
+    if not is_improvement(after, before):
         return trained
     fitted = learn(alone, labeled, settings)
     log_prior = fitted.task.log_prior
@@ -116,7 +116,7 @@ def _judge(
     sample = labeled.sample
     folds = stratified_folds(
         sample.classes,
-        N_FOLDS,
+        N_OWN_LABEL_FOLDS,
         seed=None,
         contents=sample.hashes,
         class_documents=labeled.statistics.class_documents,

@@ -12,13 +12,13 @@ import numpy as np
 from nbtext.applications.unlabeled.expectation import (
     DENSITIES,
     ExpectationMaximization,
-    HeldOut,
+    HeldOutFolds,
     Trial,
 )
 from nbtext.arrays import Integers, Mask
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import MAX_SCORES, Selection
+from nbtext.bayes.smoothing import SCORES_AT_ONCE, Selection
 from nbtext.errors import SettingsError
 from nbtext.features.counting import align_documents
 from nbtext.features.document_counts import DocumentCounts
@@ -28,7 +28,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
-from nbtext.model.posteriors import NEGLIGIBLE
+from nbtext.model.posteriors import NEGLIGIBLE_PROBABILITY
 from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
 from nbtext.numerics import exp
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
     from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 
-WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
+UNLABELED_WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
 # Where no event model is named, that of the unlabeled documents, and its first smoothing. With 5,
 # 10 and 20 documents of each of 20 newsgroups, the accuracy is 0.59, 0.61 and 0.69, and 0.57, 0.58
 # and 0.65 with the additive one (one draw, 3,000 unlabeled documents).
 FEW_LABELED = ("dirichlet", 1.0)
 # smoothings that are tried after the first one, with the best weight
-SMOOTHINGS = {"dirichlet": (0.3, 3.0)}
-LOWER = (1.0, 0.1, 0.01)  # of other models
-AT_ONCE = 4096  # documents whose probabilities are in memory as dense rows
+OTHER_SMOOTHINGS = {"dirichlet": (0.3, 3.0)}
+LOWER_SMOOTHINGS = (1.0, 0.1, 0.01)  # of other models
+PROBABILITY_ROWS_AT_ONCE = 4096  # documents whose probabilities are in memory as dense rows
 ALONE = "labeled documents alone"
 
 Say = Callable[[str], None]  # called with a line about each candidate and each step
@@ -90,8 +90,8 @@ def train_with_unlabeled(
 
     The first probabilities of their labels are those of the model of `train_on_counts`, of the
     labeled documents alone. Cross-validation on these selects the weight of the others and the
-    smoothing with the lowest calibrated log-loss. If the result is not better (`is_better`), the
-    model equals that of `train_on_counts` byte by byte.
+    smoothing with the lowest calibrated log-loss. If the result is not better (`is_improvement`),
+    the model equals that of `train_on_counts` byte by byte.
 
     unlabeled  the counts that `count_unlabeled` returns; the labels are ignored
     steps      most steps of expectation-maximization
@@ -103,7 +103,9 @@ def train_with_unlabeled(
     if alone.fitted.estimate is None:
         say("no label has two documents, so that nothing tells whether the others help")
     else:
-        learner = _Learner(labeled, unlabeled, alone.fitted, features, settings, steps, say, jobs)
+        learner = _UnlabeledLearner(
+            labeled, unlabeled, alone.fitted, features, settings, steps, say, jobs
+        )
         fitted = learner.fit()
     if fitted is not None:
         counts = labeled if features.vocabulary is not None else learner.counts
@@ -113,7 +115,7 @@ def train_with_unlabeled(
     return train_on_counts(labeled, features, settings, jobs=jobs)
 
 
-def is_better(after: LeaveOneOutEstimate, before: LeaveOneOutEstimate) -> bool:
+def is_improvement(after: LeaveOneOutEstimate, before: LeaveOneOutEstimate) -> bool:
     """Return whether the log-loss is lower, and the accuracy no lower."""
     return after.log_loss < before.log_loss and after.accuracy >= before.accuracy
 
@@ -125,14 +127,14 @@ def guess_labels(model: FittedModel, documents: CorpusCounts, jobs: int) -> csr_
     def guess(part: DocumentCounts) -> csr_array:
         known = align_documents(part, documents.vocabulary, model.vocabulary)
         found = exp(model.task.log_probabilities(*model.evidence(known)))
-        found[found < NEGLIGIBLE] = 0
+        found[found < NEGLIGIBLE_PROBABILITY] = 0
         return csr_array(found)
 
-    parts = documents.sample.split(AT_ONCE)
+    parts = documents.sample.split(PROBABILITY_ROWS_AT_ONCE)
     return vstack([*parallel_map(guess, parts, jobs=jobs)], format="csr")
 
 
-class _Learner:
+class _UnlabeledLearner:
     """Fits candidates to labeled and unlabeled documents over the features of both, and selects the
     best one.
 
@@ -225,7 +227,7 @@ class _Learner:
         self.statistics, self.sample = selected.weigh(self.weighting)
         self.unlabeled = others.binarize() if is_binary else others
         # fewer documents if there are very many labels
-        judged = np.arange(min(len(self.sample), MAX_SCORES // n_labels))
+        judged = np.arange(min(len(self.sample), SCORES_AT_ONCE // n_labels))
 
         def guess(is_left_out: Mask) -> csr_array:
             removed = np.zeros(len(labeled.sample), dtype=bool)
@@ -241,7 +243,7 @@ class _Learner:
             return guess_labels(model, unlabeled, jobs)
 
         self.start = guess_labels(alone, unlabeled, jobs)
-        self.held_out = HeldOut(
+        self.held_out = HeldOutFolds(
             self.statistics,
             self.sample.take(judged),
             selected.sample.lengths[judged],
@@ -258,7 +260,7 @@ class _Learner:
         whole = self.held_out
         best = self._find_best()
         found = best.selection.estimate
-        if found is None or not is_better(found, self.alone.estimate):
+        if found is None or not is_improvement(found, self.alone.estimate):
             return None
         if not self.model_settings.calibrate:
             (best,) = replace(whole, settings=self.model_settings).compare(best.candidate)
@@ -295,12 +297,14 @@ class _Learner:
         """Return the best of some weights, then of other smoothings, by the log-loss."""
         loss = attrgetter("loss")
         first = self.first_smoothing
-        best = min(self._compare(*(self._em(first, weight) for weight in WEIGHTS)), key=loss)
+        best = min(
+            self._compare(*(self._em(first, weight) for weight in UNLABELED_WEIGHTS)), key=loss
+        )
         settings = self.model_settings
         if settings.smoothing is not None:
             return best
-        lower = [each for each in LOWER if each < first]
-        others = SMOOTHINGS.get(settings.model, lower)
+        lower = [each for each in LOWER_SMOOTHINGS if each < first]
+        others = OTHER_SMOOTHINGS.get(settings.model, lower)
         weight = best.candidate.weight
         return min([best, *self._compare(*(self._em(each, weight) for each in others))], key=loss)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
 
-def train(settings: UnlabeledSettings, given: Train) -> TrainedModel:
+def train_semi_supervised(settings: UnlabeledSettings, given: Train) -> TrainedModel:
     """Fit a model to labeled and unlabeled documents."""
     check_texts(given, where="unlabeled")
     say = partial(running.say, quiet=given.run.quiet)

@@ -17,24 +17,24 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from nbtext.applications.vectors.tokenizer import WordTokenizer, read_tokenizer, run
+from nbtext.applications.vectors.tokenizer import WordTokenizer, call_library, read_tokenizer
 from nbtext.arrays import Array, Floats32, Integers
 from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.recognition import ARCHIVE, BINARY, HEAD_BYTES, ZIP_MAGIC, recognize
+from nbtext.documents.recognition import ARCHIVE, BINARY_FILE, HEAD_BYTES, ZIP_MAGIC, recognize
 from nbtext.documents.streams import open_stream, warn
 from nbtext.errors import InputError, MissingExtra, list_some, number_of
 from nbtext.numerics import log
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
 N_COMMON = 100_000  # first words of a table, whose mean is subtracted from all vectors
-MAX_HEADER = 100  # bytes
-MAX_LINE = 1 << 20  # bytes
+MAX_COUNTS_LINE_BYTES = 100  # bytes
+MAX_VECTOR_LINE_BYTES = 1 << 20  # bytes
 MAX_DIMENSIONS = 1 << 12  # because each word of the documents gets so many numbers
-MAX_NUMBER = 1e9  # the squares of larger ones are not exact in 32 bits, or not finite
+MAX_VECTOR_VALUE = 1e9  # the squares of larger ones are not exact in 32 bits, or not finite
 MAX_EXPANSION = 100  # bytes of arrays for each byte of a compressed file
 KEPT_BYTES = 1 << 27  # of vectors, up to which a table is kept as a whole
-ROWS_AT_ONCE = 1 << 12  # words whose pieces are in memory
+WORDS_AT_ONCE = 1 << 12  # words whose pieces are in memory
 TOKENIZERS = "*tokenizer*.json"
 IS_A_TABLE = "name a file, a folder or an installed package, because nothing is downloaded"
 IS_A_LINE = f"each line of a table is a word and 2 to {MAX_DIMENSIONS:,} numbers, of at most 1e9"
@@ -44,13 +44,13 @@ IS_NPZ = "it needs an array of words, (n,), of strings, and one of vectors, (n, 
 IS_MODEL = "a static model has one .safetensors file and the tokenizer.json of its pieces"
 # of the numbers of safetensors; <u2 is for bfloat16, which NumPy lacks
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
-INTEGERS = {"I32": "<i4", "I64": "<i8"}
+INTEGER_DTYPES = {"I32": "<i4", "I64": "<i8"}
 # arrays of model2vec: the row of each piece, and a factor of it
-OF_PIECES = MAPPING, WEIGHTS = "mapping", "weights"
+OF_PIECES = MAPPING, PIECE_WEIGHTS = "mapping", "weights"
 LFS = b"version https://git-lfs"
 
 
-class Table(NamedTuple):
+class VectorTable(NamedTuple):
     """Vectors of words.
 
     rows          (n_words, n_dimensions), of the words that were asked for; 0 where there is none
@@ -79,7 +79,7 @@ class _Words(NamedTuple):
     ranks: list[int]
     rows: Floats32
 
-    def select(self, words: Sequence[str], n_further: int) -> Table | None:
+    def select(self, words: Sequence[str], n_further: int) -> VectorTable | None:
         """Return the vectors of words; None if they were not read."""
         wanted = frozenset(words)
         if self.asked is not None and (
@@ -89,7 +89,9 @@ class _Words(NamedTuple):
         own = [self.places.get(word, -1) for word in words]
         first = islice(self.places, bisect_left(self.ranks, n_further + len(wanted)))
         further = list(islice((word for word in first if word not in wanted), n_further))
-        return Table(self.rows[own], further, self.rows[[self.places[word] for word in further]])
+        return VectorTable(
+            self.rows[own], further, self.rows[[self.places[word] for word in further]]
+        )
 
 
 class _Pieces(NamedTuple):
@@ -107,11 +109,11 @@ class _Pieces(NamedTuple):
     mapping: Integers
     factors: Floats32
 
-    def select(self, words: Sequence[str], n_further: int) -> Table:
+    def select(self, words: Sequence[str], n_further: int) -> VectorTable:
         """Return the vectors of words, and of words that are one piece."""
         wanted = frozenset(words)
         further = [word for word in self.names if word not in wanted][:n_further]
-        return Table(self._sum(words), further, self._sum(further))
+        return VectorTable(self._sum(words), further, self._sum(further))
 
     def _sum(self, words: Sequence[str]) -> Floats32:
         found = np.zeros((len(words), self.rows.shape[1]), dtype=np.float32)
@@ -124,8 +126,8 @@ class _Pieces(NamedTuple):
 
 def _split(tokenizer: WordTokenizer, words: Sequence[str]) -> Iterator[list[int]]:
     """Yield the pieces of each word."""
-    for start in range(0, len(words), ROWS_AT_ONCE):
-        yield from tokenizer.split(list(words[start : start + ROWS_AT_ONCE]))
+    for start in range(0, len(words), WORDS_AT_ONCE):
+        yield from tokenizer.split(list(words[start : start + WORDS_AT_ONCE]))
 
 
 # the table that was read last, by its files as they were: folds and candidates ask for it again
@@ -133,7 +135,7 @@ _lock = Lock()
 _last: dict[object, _Words | _Pieces] = {}
 
 
-def read_vectors(source: str, words: Sequence[str], n_further: int) -> Table:
+def read_vectors(source: str, words: Sequence[str], n_further: int) -> VectorTable:
     """Return the vectors of some words, lower-cased, and of the most frequent words of the table.
 
     Of words that are equal in lower case the first one in the table counts.
@@ -239,7 +241,7 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
                     row = np.array(numbers, dtype=np.float32)
                 except ValueError:
                     row = np.array([np.nan])
-            if not (np.abs(row) <= MAX_NUMBER).all():  # which NaN is not, either
+            if not (np.abs(row) <= MAX_VECTOR_VALUE).all():  # which NaN is not, either
                 raise _refuse_line(path, number, len(numbers))
             if n_read < N_COMMON:
                 total = total + row.astype(float)
@@ -275,13 +277,13 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str, list[bytes]]]:
         head = stream.head(HEAD_BYTES)
         kind = recognize(head)
         if kind is not None or b"\0" in head:
-            kind = kind or BINARY
+            kind = kind or BINARY_FILE
             hint = kind.hint if kind is ARCHIVE else SAVE_TEXT
             raise kind._replace(hint=hint).refuse(str(path))
         n_dimensions = n_words = n_read = n_empty = 0
         odd = list[str]()
         is_first_numbers = False
-        for block in read_line_blocks(read_raw_blocks(stream), MAX_LINE):
+        for block in read_line_blocks(read_raw_blocks(stream), MAX_VECTOR_LINE_BYTES):
             if block.is_too_long:
                 raise _refuse_line(path, block.first_line, n_dimensions)
             for number, line in enumerate(block.data.split(b"\n"), block.first_line):
@@ -289,7 +291,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str, list[bytes]]]:
                 if not fields:
                     continue
                 is_blank = line[:1].isspace()
-                is_header = number == 1 and len(line) < MAX_HEADER and not is_blank
+                is_header = number == 1 and len(line) < MAX_COUNTS_LINE_BYTES and not is_blank
                 if is_header and b"".join(fields).isdigit():
                     if len(fields) == 2:
                         n_words, n_dimensions = map(int, fields)
@@ -377,7 +379,7 @@ def _read_npz(path: Path) -> Iterator[tuple[int, str, Array]]:
 
 def _to_numbers(found: Any) -> Array:
     """Return an array of safetensors; KeyError: of another type."""
-    numbers: Array = np.frombuffer(found["data"], dtype=(DTYPES | INTEGERS)[found["dtype"]])
+    numbers: Array = np.frombuffer(found["data"], dtype=(DTYPES | INTEGER_DTYPES)[found["dtype"]])
     if found["dtype"] == "BF16":  # the upper halves of float32
         numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
     return numbers.reshape(found["shape"])
@@ -411,7 +413,7 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     try:  # as model2vec stores the vectors of a large vocabulary
         known = {name: _to_numbers(each) for name, each in further.items()}
         mapping = known.get(MAPPING, np.arange(len(rows)))
-        factors = known.get(WEIGHTS, np.ones(mapping.shape)).astype(np.float32)
+        factors = known.get(PIECE_WEIGHTS, np.ones(mapping.shape)).astype(np.float32)
     except KeyError:
         raise _refuse(weights, "has numbers of another type") from None
     is_whole = mapping.dtype.kind == "i" and mapping.ndim == 1 == factors.ndim
@@ -423,9 +425,9 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     if len(mapping) <= max(ids, default=0):
         what = f"has {len(mapping):,} vectors, and its tokenizer {len(ids):,} pieces"
         raise _refuse(weights, what)
-    if not all((np.abs(each) <= MAX_NUMBER).all() for each in (rows, factors)):
+    if not all((np.abs(each) <= MAX_VECTOR_VALUE).all() for each in (rows, factors)):
         raise _refuse(weights, "has numbers that are not finite, or above 1e9")
-    pieces = run(config, tokenizer.library.decode_batch, [[each] for each in ids])
+    pieces = call_library(config, tokenizer.library.decode_batch, [[each] for each in ids])
     names = [piece.strip(" ▁") for piece in pieces]
     parts = zip(ids, names, _split(tokenizer, names), strict=True)
     whole = [

@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 from nbtext.errors import InputError
 
 MAX_TEXT = 32  # characters of a prefix, a replaced text and the like
-MAX_STEPS = 100
+MAX_TOKENIZER_STEPS = 100
 MAX_WORD = 256  # characters; a longer word has no pieces
 BLANKS = " ▁"
 MAX_PIECE_WORD = 100  # characters of a word that WordPiece divides; the usual bound
-MODELS = {  # what is read of each kind of model
+TOKENIZER_MODELS = {  # what is read of each kind of model
     "WordPiece": "vocab unk_token continuing_subword_prefix",
     "WordLevel": "vocab unk_token",
     "Unigram": "vocab unk_id byte_fallback",
     "BPE": "vocab merges unk_token continuing_subword_prefix end_of_word_suffix fuse_unk "
     "byte_fallback ignore_merges",
 }
-STEPS = {
+TOKENIZER_STEPS = {
     "normalizer": "Lowercase NFC NFD NFKC NFKD Nmt Strip StripAccents BertNormalizer Prepend Replace",
     "pre_tokenizer": "BertPreTokenizer ByteLevel Digits Metaspace Punctuation Whitespace WhitespaceSplit",
 }
@@ -50,23 +50,23 @@ class WordTokenizer(NamedTuple):
     def split(self, words: list[str]) -> list[list[int]]:
         """Return the pieces of each word; none of a word that is too long."""
         texts = [self.space + word if len(word) <= MAX_WORD else "" for word in words]
-        found = run(self.path, self.library.encode_batch, texts, add_special_tokens=False)
+        found = call_library(self.path, self.library.encode_batch, texts, add_special_tokens=False)
         return [each.ids for each in found]
 
 
-def refuse(path: Path, what: str) -> InputError:
-    hint = f"the models {', '.join(MODELS)} are read, and {STEPS['normalizer'].replace(' ', ', ')}"
+def unread_tokenizer(path: Path, what: str) -> InputError:
+    hint = f"the models {', '.join(TOKENIZER_MODELS)} are read, and {TOKENIZER_STEPS['normalizer'].replace(' ', ', ')}"
     return InputError(what, where=str(path), hint=hint)
 
 
-def run(path: Path, function: Any, *given: Any, **options: Any) -> Any:
+def call_library(path: Path, function: Any, *given: Any, **options: Any) -> Any:
     """Return what the library returns; InputError if it fails or panics."""
     try:
         return function(*given, **options)
     except BaseException as error:
         # a panic of the library has another base than other errors
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-            raise refuse(path, f"cannot be read: {error}") from None
+            raise unread_tokenizer(path, f"cannot be read: {error}") from None
         raise
 
 
@@ -81,22 +81,25 @@ def read_tokenizer(path: Path) -> WordTokenizer:
     try:
         given = json.loads(path.read_bytes())
         model = _read_model(path, given["model"])
-        steps = {kind: [*_read_steps(path, kind, given.get(kind))] for kind in STEPS}
+        steps = {kind: [*_read_steps(path, kind, given.get(kind))] for kind in TOKENIZER_STEPS}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise refuse(path, f"cannot be read: {type(error).__name__}: {error}") from None
+        raise unread_tokenizer(path, f"cannot be read: {type(error).__name__}: {error}") from None
     content: dict[str, Any] = {"version": "1.0", "added_tokens": [], "model": model}
     for kind, own in steps.items():
         keys = [json.dumps([each["type"], each.get("pattern")]) for each in own]
-        if len(own) > MAX_STEPS or len(set(keys)) < len(keys):  # which may multiply characters
-            raise refuse(path, f"has more than {MAX_STEPS} steps of a {kind}, or one of them twice")
+        # which may multiply characters
+        if len(own) > MAX_TOKENIZER_STEPS or len(set(keys)) < len(keys):
+            raise unread_tokenizer(
+                path, f"has more than {MAX_TOKENIZER_STEPS} steps of a {kind}, or one of them twice"
+            )
         if own:
             content[kind] = {"type": "Sequence", SEQUENCES[kind]: own}
-    library = run(path, Tokenizer.from_str, json.dumps(content))
+    library = call_library(path, Tokenizer.from_str, json.dumps(content))
     if any(each["type"] == "ByteLevel" for each in steps["pre_tokenizer"]):
         library.decoder = decoders.ByteLevel()
     names = "[UNK]", "<unk>", model.get("unk_token")
     unknown = {model.get("unk_id"), *map(library.get_vocab().get, names)}
-    first = run(path, library.encode, " a\uffff", add_special_tokens=False).tokens
+    first = call_library(path, library.encode, " a\uffff", add_special_tokens=False).tokens
     space = " " if "".join(first).startswith("Ġ") else ""
     return WordTokenizer(library, path, space, unknown)
 
@@ -106,14 +109,16 @@ def _read_model(path: Path, given: Any) -> dict[str, Any]:
     vocabulary = given["vocab"]
     listed = "Unigram" if isinstance(vocabulary, list) else "WordPiece"
     kind = given.get("type") or ("BPE" if "merges" in given else listed)
-    if kind not in MODELS:
-        raise refuse(path, f"has the model {kind}, which is not read")
-    model = {name: given[name] for name in MODELS[kind].split() if given.get(name) is not None}
+    if kind not in TOKENIZER_MODELS:
+        raise unread_tokenizer(path, f"has the model {kind}, which is not read")
+    model = {
+        name: given[name] for name in TOKENIZER_MODELS[kind].split() if given.get(name) is not None
+    }
     _check_texts(path, kind, model)
     unknown = model.get("unk_token")
     needs_unknown = kind != "BPE" or unknown is not None
     if needs_unknown and unknown not in vocabulary and "unk_id" not in model:
-        raise refuse(path, f"has no piece {unknown or ''} for unknown characters")
+        raise unread_tokenizer(path, f"has no piece {unknown or ''} for unknown characters")
     if kind == "WordPiece":
         model = {"continuing_subword_prefix": "##"} | model
         model["max_input_chars_per_word"] = MAX_PIECE_WORD
@@ -134,8 +139,8 @@ def _read_steps(path: Path, kind: str, given: Any) -> Iterator[dict[str, Any]]:
         return  # they divide texts, and change blanks: words have none
     if name == "Precompiled" and kind == "normalizer":
         given = {"type": "NFKC"}  # its table of characters is about the same
-    elif name not in STEPS[kind].split():
-        raise refuse(path, f"has the {kind} {name}, which is not read")
+    elif name not in TOKENIZER_STEPS[kind].split():
+        raise unread_tokenizer(path, f"has the {kind} {name}, which is not read")
     _check_texts(path, name, {**given, "pattern": None})
     if name == "Replace":
         old = pattern.get("String", "")
@@ -143,10 +148,12 @@ def _read_steps(path: Path, kind: str, given: Any) -> Iterator[dict[str, Any]]:
         is_shorter = 0 < len(old) <= MAX_TEXT and len(new) <= len(old)
         is_spaced = len(old) == 1 and old not in BLANKS and new == f" {old} "
         if not is_shorter and not is_spaced:
-            raise refuse(path, f"has the {kind} Replace of {pattern!r:.99}, which is not read")
+            raise unread_tokenizer(
+                path, f"has the {kind} Replace of {pattern!r:.99}, which is not read"
+            )
     yield given
 
 
 def _check_texts(path: Path, name: str, given: dict[str, Any]) -> None:
     if any(isinstance(each, str) and len(each) > MAX_TEXT for each in given.values()):
-        raise refuse(path, f"has a text of more than {MAX_TEXT} characters in {name}")
+        raise unread_tokenizer(path, f"has a text of more than {MAX_TEXT} characters in {name}")

@@ -19,7 +19,7 @@ from nbtext.records import frozen
 
 # bytes of address space, not of memory; V8 ends the process if it gets less
 CHART_ADDRESS_SPACE = 68 << 30
-MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
+MAX_TABLE_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
 
 _unsafe_in_data = re.compile("[<\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -62,9 +62,10 @@ class Chart:
     def table(self) -> list[list[str]]:
         """Return the rows as text, at most 40 of them."""
         rows = list(self.rows)
-        if len(rows) > MAX_ROWS:
+        if len(rows) > MAX_TABLE_ROWS:
             rows = [
-                rows[round(place * (len(rows) - 1) / (MAX_ROWS - 1))] for place in range(MAX_ROWS)
+                rows[round(place * (len(rows) - 1) / (MAX_TABLE_ROWS - 1))]
+                for place in range(MAX_TABLE_ROWS)
             ]
         return [[_show(value) for value in row] for row in rows]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from nbtext.applications.compare.comparison import Candidate, compare_models, mcnemar
+from nbtext.applications.compare.comparison import NamedModel, compare_models, mcnemar
 from nbtext.documents.batch import join_batches
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
@@ -25,17 +25,17 @@ def read(part: str) -> Source:
 
 
 @pytest.fixture(scope="module")
-def candidates() -> list[Candidate]:
+def candidates() -> list[NamedModel]:
     """Three models of the demo corpus, one of which has seen half of the labels."""
     batch = join_batches(list(read("train").batches()))
     half = batch.take([row for row, label in enumerate(batch.labels) if str(label) < "permits"])
     return [
-        Candidate("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
-        Candidate(
+        NamedModel("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
+        NamedModel(
             "bernoulli",
             TextClassifier(model="bernoulli", max_features=80).fit_source(read("train")).model_,
         ),
-        Candidate(
+        NamedModel(
             "half",
             TextClassifier().fit(half.columns[0], half.single_labels()).model_,
         ),
@@ -51,7 +51,7 @@ def test_mcnemar_by_hand(first: int, second: int, numerator: int) -> None:
     assert mcnemar(second, first) == mcnemar(first, second)
 
 
-def test_figures_are_those_of_evaluate(candidates: list[Candidate]) -> None:
+def test_figures_are_those_of_evaluate(candidates: list[NamedModel]) -> None:
     """Accuracy, macro F1 and log-loss of each model; where one does not know half of the labels,
     the log-loss of all is that of the documents whose label each of them knows.
     """
@@ -78,7 +78,7 @@ def test_figures_are_those_of_evaluate(candidates: list[Candidate]) -> None:
         )
 
 
-def test_each_pair(candidates: list[Candidate]) -> None:
+def test_each_pair(candidates: list[NamedModel]) -> None:
     """Who alone was right is counted document by document; differences are those of the figures."""
     found = compare_models(candidates, read("test"))
     right = {}
@@ -109,7 +109,7 @@ def test_each_pair(candidates: list[Candidate]) -> None:
             assert test.differences[name].value == pytest.approx(difference, abs=1e-12)
 
 
-def test_intervals_are_paired(candidates: list[Candidate]) -> None:
+def test_intervals_are_paired(candidates: list[NamedModel]) -> None:
     """The interval of a difference is that of the differences of single documents: (n₀₁ + n₁₀ - d²
     n) / n², nearly normal here, and much narrower than two independent models' would be.
     """
@@ -123,17 +123,17 @@ def test_intervals_are_paired(candidates: list[Candidate]) -> None:
     ) / 2 == pytest.approx(half_width, rel=0.15)
 
 
-def test_a_model_and_itself(candidates: list[Candidate]) -> None:
+def test_a_model_and_itself(candidates: list[NamedModel]) -> None:
     """Differ by nothing, with certainty."""
     model = candidates[0].model
-    (test,) = compare_models([Candidate("a", model), Candidate("b", model)], read("test")).tests
+    (test,) = compare_models([NamedModel("a", model), NamedModel("b", model)], read("test")).tests
     assert test.p_value == 1
     assert (test.only_first, test.only_second) == (0, 0)
     for figure in test.differences.values():
         assert (figure.value, figure.low, figure.high) == (0, 0, 0)
 
 
-def test_no_tokens_and_unknown_labels(tmp_path: Path, candidates: list[Candidate]) -> None:
+def test_no_tokens_and_unknown_labels(tmp_path: Path, candidates: list[NamedModel]) -> None:
     """A document without a word is a wrong answer of every model; one without a label is
     refused.
     """

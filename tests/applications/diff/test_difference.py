@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.applications.diff.difference import compare_models
+from nbtext.applications.diff.difference import list_differences
 from nbtext.applications.diff.result import difference_result
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.result import format_result
@@ -21,7 +21,7 @@ HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
 def difference(before: TextClassifier, after: TextClassifier) -> dict[tuple[str, ...], Any]:
     """Both values of each change, by what, label and name."""
-    found = compare_models(before.model_, after.model_)
+    found = list_differences(before.model_, after.model_)
     return {tuple(change[:3]): tuple(change[3:]) for change in found}
 
 
@@ -89,7 +89,7 @@ def test_every_form_is_harmless(form: str) -> None:
     after = TextClassifier(analyzer="char").fit(
         ["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"]
     )
-    changes = compare_models(before.model_, after.model_)
+    changes = list_differences(before.model_, after.model_)
     text = "".join(format_result(difference_result(changes), form))
     assert form in ("csv", "tsv") or "\x1b" not in text
     if form == "json":

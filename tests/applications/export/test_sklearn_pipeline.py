@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from nbtext import TextClassifier, load_model, save_model
 from nbtext.errors import ModelError
 from nbtext.model.growth import refit
-from nbtext.model.inspection import inspect
+from nbtext.model.inspection import inspect_model
 from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
 
@@ -206,10 +206,10 @@ def test_inspection_of_what_was_not_counted() -> None:
         *documents("train")
     )
     with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
-        inspect(classifier.model_, by="mi")
+        inspect_model(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
-        found = inspect(classifier.model_, by=by)
-        expected = inspect(counted.model_, by=by)
+        found = inspect_model(classifier.model_, by=by)
+        expected = inspect_model(counted.model_, by=by)
         for label, other in zip(found.labels, expected.labels, strict=True):
             assert [view.feature for view in label.features] == [
                 view.feature for view in other.features
@@ -219,9 +219,9 @@ def test_inspection_of_what_was_not_counted() -> None:
             }
     prefers = {
         view.feature: label.label
-        for label in inspect(classifier.model_, by="chi2").labels
+        for label in inspect_model(classifier.model_, by="chi2").labels
         for view in label.features
     }
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
-    asked = inspection_result(inspect(classifier.model_, words=("parking",)))
+    asked = inspection_result(inspect_model(classifier.model_, words=("parking",)))
     assert "mutual information –" in "".join(format_result(asked, "table"))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import ComplementNB
 
-from nbtext.applications.label.pool import PoolDocument, count_documents
+from nbtext.applications.label.pool import PoolDocument, count_pool
 from nbtext.applications.label.ranking import Ranking, project
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.features.settings import FeatureSettings
@@ -22,7 +22,7 @@ TOPICS = (
 
 
 def count(texts: list[str]) -> CorpusCounts:
-    return count_documents(
+    return count_pool(
         [PoolDocument(str(row), (text,)) for row, text in enumerate(texts)], FeatureSettings()
     )
 

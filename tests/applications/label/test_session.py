@@ -24,7 +24,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.growth import update
+from nbtext.model.growth import update_with_counts
 from nbtext.model.training import train_on_counts
 
 FEATURES = FeatureSettings()
@@ -143,7 +143,7 @@ def test_an_existing_model_learns_as_update_does(path: Path) -> None:
         labeled[session.current.id] = TEXTS[session.current.id]
         session.answer(label_of(session))
     document = session.pool.documents[0]
-    expected = Explainer(update(trained, count(labeled)).fitted)
+    expected = Explainer(update_with_counts(trained, count(labeled)).fitted)
     assert session.learner.explain(document) == expected.explain_batch(batch_of([document]))
 
 

@@ -18,7 +18,7 @@ from nbtext.applications.prevalence.shares import (
 )
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.prevalence import (
-    MAX_CLASSES,
+    MAX_SHARES,
     LabelPosteriors,
     MeanPosteriors,
     ShareEstimate,
@@ -128,7 +128,7 @@ def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
 def test_no_mean_posteriors() -> None:
     """One class has none, and too many classes have none, so a model stays small."""
     assert fit_mean_posteriors(np.zeros((3, 1)), np.zeros(3, dtype=np.int64)) is None
-    many = np.full((2, MAX_CLASSES + 1), -np.log(MAX_CLASSES + 1))
+    many = np.full((2, MAX_SHARES + 1), -np.log(MAX_SHARES + 1))
     assert fit_mean_posteriors(many, np.array([0, 1])) is None
     assert fit_mean_posteriors(many[:, 1:], np.array([0, 1])) is not None
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_files import read_rows, write_rows
 
-from nbtext.applications.review.findings import Finding, Review, ReviewedDocument
+from nbtext.applications.review.findings import Finding, ReviewedDocument, ReviewResult
 from nbtext.applications.review.review_page import shown_findings
 from nbtext.errors import printable
 
@@ -232,7 +232,7 @@ def test_the_page_shows_the_first_500_findings() -> None:
     """As the help of `nbtext review` says."""
     document = ReviewedDocument(0, "a", "x.jsonl:1", ("fruit",))
     findings = tuple(Finding("outlier", 1 - n / 1000, (document,)) for n in range(501))
-    assert shown_findings(Review(501, 0, 0.0, None, findings)) == findings[:500]
+    assert shown_findings(ReviewResult(501, 0, 0.0, None, findings)) == findings[:500]
 
 
 def test_findings_of_a_label_with_a_comma(visit: Any, nbtext: Any, tmp_path: Path) -> None:

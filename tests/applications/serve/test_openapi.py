@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from nbtext.applications.serve.openapi import describe
+from nbtext.applications.serve.openapi import describe_service
 from nbtext.applications.serve.requests import ExplainOptions, PredictOptions
 from nbtext.settings import list_all_settings
 
 openapi = pytest.importorskip("openapi_spec_validator")
 
 Running = Any  # see conftest.py
-DOCUMENT = describe()
+DOCUMENT = describe_service()
 
 
 def test_it_is_valid(service: Running) -> None:

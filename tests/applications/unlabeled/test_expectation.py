@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from nbtext.applications.unlabeled.expectation import DENSITIES, ExpectationMaximization
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.leave_one_out import AT_ONCE
+from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
 from nbtext.features.document_counts import DocumentCounts
 
 Floats = NDArray[np.float64]
@@ -187,7 +187,7 @@ def test_in_parts() -> None:
     random = np.random.default_rng(2)
     statistics = statistics_of(random.poisson(0.4, (12, 20)), np.arange(12) % 3, 3)
     others = random.poisson(0.4, (90, 20))
-    n = AT_ONCE // len(others) + 1
+    n = ROWS_SCORED_AT_ONCE // len(others) + 1
     weights = [
         ExpectationMaximization(
             unlabeled("multinomial", rows), "multinomial", 0.1, "empirical", weight, 4

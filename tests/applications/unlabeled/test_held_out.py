@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from nbtext.applications.unlabeled.expectation import (
     DENSITIES,
-    N_FOLDS,
+    N_EM_FOLDS,
     ExpectationMaximization,
-    HeldOut,
+    HeldOutFolds,
 )
 
 
@@ -42,12 +42,14 @@ def test_equals_refits(model: str) -> None:
         share = is_left_out.mean()  # differs from fold to fold
         return csr_array(np.tile([share, 1 - share, 0, 0], (40, 1)))
 
-    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_hapax, guess)
+    held_out = HeldOutFolds(
+        statistics_of(counts, classes, 4), sample, sample.totals, is_hapax, guess
+    )
     found = held_out.score(*trials)
     assert held_out.held_out.tolist() == list(range(22))
     assert [each.shape for each in found] == [(2, 22, 4)] * 2
     for number, trial in enumerate(trials):
-        for fold in range(N_FOLDS):
+        for fold in range(N_EM_FOLDS):
             rest = held_out.folds != fold
             scorer = trial.fit(statistics_of(counts[rest], classes[rest], 4), guess(~rest)).scorer
             asked = sample.take(np.flatnonzero(~rest))

@@ -63,12 +63,12 @@ def judged(path: Path) -> dict[str, Any]:
 
 
 def _outcome(path: str) -> dict[str, Any]:
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
     from nbtext.errors import ArtifactError
 
     start = time.process_time()  # loading waits for nothing, and other programs may keep it waiting
     try:
-        load_model(path).counts  # noqa: B018 - they are read when they are used
+        load_model_file(path).counts  # noqa: B018 - they are read when they are used
         outcome = "loaded"
         message = ""
     except ArtifactError as error:

@@ -33,10 +33,10 @@ class Labels:
 )
 def labels(given: Labels) -> None:
     """Show the labels of a model, and the number of training documents of each."""
-    from nbtext.artifact.model import load_model
+    from nbtext.artifact.model import load_model_file
 
     chosen = result_format(given.result)
-    write_result(labels_result(load_model(given.model)), given.result, chosen)
+    write_result(labels_result(load_model_file(given.model)), given.result, chosen)
 
 
 def labels_result(model: TrainedModel) -> Result[tuple[str, int]]:
