@@ -23,7 +23,6 @@ def server(tmp_path: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.exhaustive
 def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_path: Path) -> None:
     """train, evaluate and predict read from a server, compressed or not, and from file:// folders,
     as from the disk.
