@@ -127,13 +127,13 @@ def test_any_error_while_a_model_is_loaded(start: Start, path: Path) -> None:
     """It is told, and the watch goes on."""
     before = (
         "from nbtext.applications.serve import models\n"
-        "load, n_calls = models.load_model, []\n"
+        "load, n_calls = models.load_model_file, []\n"
         "def disturb(path, **options):\n"
         "    n_calls.append(path)\n"
         "    if len(n_calls) == 2:\n"
         "        {}[path]\n"
         "    return load(path, **options)\n"
-        "models.load_model = disturb\n"
+        "models.load_model_file = disturb\n"
     )
     service = start("-m", path, before=before)
     GREEN.save(path)
