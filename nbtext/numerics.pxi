@@ -56,14 +56,24 @@ cdef extern from *:
         return (x > 0 ? x : 0) + nb_log1p(nb_exp(x > 0 ? -x : x));
     }
 
+    /* Versions for processors with wider vectors, chosen when the module is loaded; the same operations, and the same bits. */
+    #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+    #define NB_FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+    #else
+    #define NB_FOR_EACH_PROCESSOR
+    #endif
+
+    NB_FOR_EACH_PROCESSOR
     static void nb_exp_into(const double *restrict numbers, double *restrict result, size_t n) {
         for (size_t i = 0; i < n; i++) result[i] = nb_exp(numbers[i]);
     }
 
+    NB_FOR_EACH_PROCESSOR
     static void nb_log_into(const double *restrict numbers, double *restrict result, size_t n) {
         for (size_t i = 0; i < n; i++) result[i] = nb_log(numbers[i]);
     }
 
+    NB_FOR_EACH_PROCESSOR
     static void nb_log1p_into(const double *restrict numbers, double *restrict result, size_t n) {
         for (size_t i = 0; i < n; i++) result[i] = nb_log1p(numbers[i]);
     }
