@@ -912,13 +912,15 @@ def _warn_of_header(
 
 def _count_header_rows(rows: Sequence[Sequence[str]]) -> int:
     """Return how many rows after the first one are of the header, by the second or third row."""
-    marked = [
-        n + 1
-        for n, row in enumerate(rows[:2])
-        if any(map(_of_survey.fullmatch, row))
-        or (sum(map(bool, map(str.strip, row))) > 1 and all(map(_of_types.fullmatch, row)))
-    ]
-    return max(marked, default=0)
+    n_rows = 0
+    for n, row in enumerate(rows[:2]):
+        if any(map(_of_survey.fullmatch, row)) or (
+            n_rows == n  # no document stands between the header and its types
+            and sum(map(bool, map(str.strip, row))) > 1
+            and all(map(_of_types.fullmatch, row))
+        ):
+            n_rows = n + 1
+    return n_rows
 
 
 def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:

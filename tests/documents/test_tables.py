@@ -329,12 +329,6 @@ ROW = "win now,spam\n"
             [("a", "x"), ("b", "y")],
             "skipped 1: rows that repeat the header",
         ),
-        (
-            "x.json",
-            '[{"text": "a", "label": "x"}, {"text": "text", "label": "label"}]',
-            [("a", "x")],
-            "skipped 1: rows that repeat the header",
-        ),
         ("x.txt", "__label__x a\n\ufeff__label__y b\n", [("a", "x"), ("b", "y")], ""),
         (  # R
             "x.csv",
@@ -367,6 +361,7 @@ ROW = "win now,spam\n"
             "x.csv: the second row (Response Id, Remarks, Rating) may be of the header",
         ),
         ("x.csv", "text,label,n\na,x,null\nb,x,1\nc,x,2\nd,x,3\n", [(each, "x") for each in "abcd"], ""),
+        ("x.csv", "text,label\na b,x\ntime,number\n", [("a b", "x"), ("time", "number")], ""),
     ],
 )  # fmt: skip
 def test_no_row_is_lost_or_merged_silently(
