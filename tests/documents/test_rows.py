@@ -1,5 +1,7 @@
 """Columns are added to the rows of a text file, whose other values, order and style stay."""
 
+import codecs
+import csv
 import io
 import json
 from collections.abc import Iterator
@@ -65,6 +67,9 @@ def add(
 texts = st.text(st.sampled_from('ab ,;"\n\tä\u3042😀='), max_size=8).map(
     lambda text: text.replace(' "', '"')
 )
+tables = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(texts, min_size=width, max_size=width), min_size=0, max_size=9)
+)
 
 
 class Layout(NamedTuple):
@@ -87,6 +92,43 @@ layouts = st.builds(
     is_ended=st.booleans(),
     slices=st.sampled_from([0, 1, 2]),
 )
+
+
+@given(rows=tables, layout=layouts)
+@settings(max_examples=300)
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
+def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: Layout) -> None:
+    """The file is what the csv module writes in the same style: the cells of the source and two
+    more.
+    """
+    codec, end, separator, is_quoted, is_ended, slices = layout
+    quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
+    width = len(rows[0]) if rows else 1
+    # an empty cell alone is read with quotes, and keeps them
+    rows = [row if row != [""] else ["a"] for row in rows]
+    separator = separator if width > 1 else ","
+    header = ["text", *(f"column {n}" for n in range(1, width))]
+
+    def written(rows: list[list[str]]) -> str:
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=separator, lineterminator=end, quoting=quoting).writerows(rows)
+        return text.getvalue() if is_ended else text.getvalue().removesuffix(end)
+
+    text = written([header, *rows])
+    path = tmp_path_factory.mktemp("rows") / "t.csv"
+    path.write_bytes(text.encode(codec))
+    label = f'a{separator}"b"'
+    found = add(path, label=label, slices=slices, encoding=codec)
+    bom = (
+        codecs.BOM_UTF8
+        if codec == "utf-8-sig"
+        else codecs.BOM_UTF16_LE
+        if codec == "utf-16"
+        else b""
+    )
+    assert found.startswith(bom)
+    result = found.decode(codec)
+    assert result == written([[*header, "label", "p"], *([*row, label, "0.50"] for row in rows)])
 
 
 values = st.recursive(
