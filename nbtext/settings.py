@@ -21,29 +21,27 @@ import dataclasses
 import math
 import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
-from nbtext.records import frozen
 from nbtext.registry import has_application
 
 KEY = "setting"  # of the metadata of a field
 SettingsRecord = TypeVar("SettingsRecord")
 
 
-@frozen(kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """What a field of a settings record says beside its name, type and default.
 
     help          sentences; the first one alone is the help of -h
     is_option     whether it is an option of the command line; all settings are parameters of the
                   library
     in_python     what the library says instead of the help, if the option names a file
-    metavar       stands for the value in the help, such as N
+    metavar       stands for the value in the help, such as N; each option with a value has one, or
+                  a `file`
     default_help  the default as the help shows it; "" shows the default itself
     flags         names of the option, if not --NAME, such as ("-j", "--jobs")
     title         of its group in the help; "" is that of the record
@@ -82,6 +80,11 @@ class Setting:
     is_analysis: bool = False
     is_of_words: bool = False
     applications: tuple[str, ...] = ()
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the option takes no value: of a truth value."""
+        return not (self.metavar or self.file)
 
     @property
     def is_offered(self) -> bool:
@@ -156,7 +159,7 @@ def list_settings(
         found = field.metadata.get(KEY)
         if isinstance(found, Setting) and field.name not in without:
             facts = (changed or {}).get(field.name)
-            yield field, dataclasses.replace(found, **facts) if facts else found
+            yield field, found._replace(**facts) if facts else found
 
 
 class Shorthand(NamedTuple):
@@ -344,21 +347,15 @@ def require_setting(is_right: bool, value: object, wanted: str, name: str) -> No
 
 
 @cache
-def _evaluate(text: str, module: str) -> Any:
-    return eval(text, vars(sys.modules[module]))
+def hints_of(record: Hashable) -> dict[str, Any]:
+    """Return the type of each field of a record, by name."""
+    return get_type_hints(record)
 
 
-def type_of_values(record: type[Any], field: dataclasses.Field[Any]) -> Any:
-    """Return the type of the values of a setting, without None; of several values, that of one.
-
-    Only the annotation of this field is evaluated, which a record may have as a text or as a type:
-    that of all fields would take time at each start.
-    """
-    kind = field.type
-    if isinstance(kind, str):
-        owners = (each for each in record.__mro__ if field.name in each.__annotations__)
-        kind = _evaluate(kind, next(owners, record).__module__)
-    if get_origin(kind) in (Union, UnionType):
+def type_of_values(record: type, field: dataclasses.Field[Any]) -> Any:
+    """Return the type of the values of a setting, without None; of several values, that of one."""
+    kind = hints_of(record).get(field.name, field.type)  # a shorthand is not in the record
+    if isinstance(kind, UnionType):
         kind = next(each for each in get_args(kind) if each is not NoneType)
     return get_args(kind)[0] if get_origin(kind) is tuple else kind
 
@@ -500,7 +497,7 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
     ParameterError
         A value has another type, or is not among the choices of its field.
     """
-    hints = get_type_hints(record)
+    hints = hints_of(record)
     known = {field.name: field for field in dataclasses.fields(record)}
     converted = {}
     for name, given in parameters.items():
@@ -529,7 +526,7 @@ def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
     """Return the first field of a settings record whose value is missing, of another type, or not a
     choice.
     """
-    hints = get_type_hints(record)
+    hints = hints_of(record)
     for each in dataclasses.fields(record):
         value = values.get(each.name, ...)
         choices = choices_of(each)

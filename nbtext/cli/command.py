@@ -39,7 +39,6 @@ from nbtext.settings import (
     make_record,
     parse_value,
     refuse,
-    type_of_values,
 )
 
 if TYPE_CHECKING:
@@ -425,7 +424,7 @@ def _make_option(
         "type": _type_of(record, field, found),
         "metavar": found.metavar or None,
     }
-    if type_of_values(record, field) is bool and found.parse is None:
+    if found.is_flag:
         flag = f"{flag}/--no-{flag[2:]}" if field.default in (True, None) else flag
         facts = {"is_flag": True, "default": None}
     default = field.default

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 from nbtext.records import frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
     from nbtext.model.explanation import Explanation
 
 EXPLANATION_FORMATS = (*OUTPUT_FORMATS, "html")

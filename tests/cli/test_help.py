@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import ChainMap
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from made_files import read_cases, write_rows
 from nbtext.cli.command import TOPICS, Command, Option
 from nbtext.cli.main import CORE_COMMANDS, cli
 from nbtext.registry import group_commands
+from nbtext.settings import list_all_settings, type_of_values
 
 CONTEXT = click.Context(cli, info_name="nbtext")
 NAMES = cli.list_commands(CONTEXT)
@@ -76,25 +78,24 @@ def test_help(nbtext: Any, name: str) -> None:
     """
     shown = nbtext(f"{name} --help", COLUMNS="80").out
     command = command_of(name)
-    lines = {
-        name: line
-        for commands in group_commands(CORE_COMMANDS).values()
-        for name, line in commands.items()
+    lines = ChainMap(*group_commands(CORE_COMMANDS).values())
+    kinds = {
+        field.name: type_of_values(own, field)
+        for own, field, _ in list_all_settings(command.record)
     }
     assert " ".join(shown.split("\n\n")[1].split()).startswith(lines[name].rstrip("."))
     assert shown.rstrip().splitlines()[-2:] == ["Example:", f"  {command.example}"]
     for parameter in command.get_params(click.Context(command, info_name=name)):
         if isinstance(parameter, Option):
-            assert parameter.help
+            if parameter.name in kinds:
+                assert parameter.is_flag == (kinds[parameter.name] is bool)
             assert parameter.help[0].isupper() and parameter.help.rstrip().endswith((".", ")"))
             assert not re.match(r"[\w-]+(, [\w-]+)*: ", parameter.help), (
                 "it begins with a name of its condition"
             )
             assert (parameter.flag in flags_in(shown)) != (parameter.title in command.referred)
             if parameter.title in command.referred:
-                (topic,) = (
-                    topic for topic, each in TOPICS.items() if each.title == parameter.title
-                )
+                topic = next(name for name in TOPICS if TOPICS[name].title == parameter.title)
                 assert f"`nbtext help {topic}`" in " ".join(shown.split())
     assert "emory" in command.notes
     assert shown.count("DIR/LABEL/**/FILE") == command.takes_sources
@@ -119,8 +120,7 @@ def test_short_help(nbtext: Any, name: str) -> None:
 
 def test_nbtext_alone(nbtext: Any) -> None:
     """It prints the help, and succeeds."""
-    assert nbtext(COLUMNS="80") == nbtext("--help", COLUMNS="80")
-    nbtext().ok()
+    assert nbtext(COLUMNS="80").ok() == nbtext("--help", COLUMNS="80")
 
 
 def test_order_of_commands(nbtext: Any) -> None:
@@ -146,8 +146,7 @@ def test_a_model_is_an_argument_or_an_option(
     """
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    name, *others = command.split()
-    others.remove("{}")
+    name, _, *others = command.split()
     expected = nbtext(name, "m", *others).ok()
     assert nbtext(name, "-m", "m", *others) == expected
     assert nbtext(name, *others, "--model-file", "m") == expected
@@ -189,10 +188,9 @@ def test_the_suffix_implies_the_format(
     """`-o x.jsonl` writes JSON lines; --to wins, and without either it is as before."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(command)
-    assert (result.status, result.out) == (0, ""), result.err
+    assert nbtext(command).ok().out == ""
     (output,) = tmp_path.glob("x*")
-    assert output.read_bytes().startswith(start), output.read_bytes()[:50]
+    assert output.read_bytes().startswith(start)
 
 
 def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -229,9 +227,8 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
     """
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
-    result = nbtext(command).refused(2)
-    assert result.err.startswith(f"nbtext: {option}: x")
-    assert f"this output cannot be compressed; leave out {suffix}" in result.err
+    message = f"this output cannot be compressed; leave out {suffix}"
+    nbtext(command).refused(2, f"nbtext: {option}: x", message)
     assert list(tmp_path.glob("x*")) == []
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.documents.formats import FORMATS, check_suffix
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, number_of
 from nbtext.output import STANDARD_OUTPUT_PATHS
 from nbtext.records import frozen
 from nbtext.settings import Excludes, parse_names, setting
-
-if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
 
 ANSWER_TEXT = "text"  # the key of the text of an answer
 

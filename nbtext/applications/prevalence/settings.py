@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.cli import options
+from nbtext.documents.settings import InputSettings
 from nbtext.records import frozen
 from nbtext.settings import setting
-
-if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
 
 
 @frozen(kw_only=True)
