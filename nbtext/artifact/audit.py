@@ -2,23 +2,29 @@
 safe from reads out of bounds, NaN, crashes and endless loops. A figure that is only printed may
 have any finite value.
 
-`LIMITS` bounds the numbers of fields; a number without an entry is finite, and an integer is not
-negative. `CHECKS` has, for some classes of records, what their fields must have in common. All of
-them raise ArtifactError with the place of the value, and `storage.name_errors` adds the name of the
-file.
+The type of a field has the bounds of its numbers (`arrays.Limits`). `CHECKS` has, for some classes
+of records, what their fields must have in common. All of them raise ArtifactError with the place of
+the value, and `storage.name_errors` adds the name of the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.arrays import Array, Bytes, Integers
+from nbtext.arrays import (
+    MAX_COUNT,
+    MAX_INTEGER,
+    MAX_STORED_NUMBER,
+    N_LABELS,
+    Array,
+    Bytes,
+    Integers,
+    Limits,
+)
 from nbtext.artifact.storage import foreign_error
-from nbtext.bayes.calibration import MAX_CALIBRATION_PARAMETER
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
@@ -29,7 +35,6 @@ from nbtext.bayes.diagnostics import (
     Unlabeled,
 )
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.scorer import MAX_CODE, SMALLEST_SCALE
 from nbtext.bayes.settings import SELECTABLE_MODELS, SMALLEST_FACTOR, VECTORS
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
@@ -38,116 +43,12 @@ from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
-from nbtext.model.corpus_counts import ALL_HASHES
-from nbtext.model.fitted_model import MAX_LABEL_COLUMNS
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
 
-# largest absolute value: products with counts, and sums of them, stay finite
-MAX_STORED_NUMBER = 1e100
-MAX_INTEGER = (1 << 64) - 1  # of a single one
-MAX_COUNT = 2**62  # of an array
-MAX_EXACT_INTEGER = 2**53  # the largest whole number up to which float64 has all
-# of smoothing and weights of several labels, so that products are finite
-MIN_LABEL_WEIGHT = 1e-20
-MAX_LABEL_WEIGHT = 1e20
-MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
-N_LABELS = -1  # in a shape: the number of labels
-
-
-class Limits(NamedTuple):
-    """The bounds of a number, or of each number in an array or a tuple.
-
-    shape     of an array; None: any length
-    integers  the type of an array of whole numbers, if the field can have weights, too
-    """
-
-    low: float | None = None
-    high: float | None = None
-    shape: tuple[int | None, ...] = (None,)
-    integers: Any = np.int64
-
-
-NO_LIMITS = Limits()
-FROM_0_TO_1 = Limits(0, 1)
-AT_LEAST_0 = Limits(0)
-FOR_EACH_LABEL = Limits(shape=(N_LABELS,))
-_limits = {  # of the fields of each record
-    "TemperatureScaling": {
-        "a": Limits(1e-100, 1e100),  # it has the unit of the scores
-        "b": Limits(-MAX_CALIBRATION_PARAMETER, MAX_CALIBRATION_PARAMETER),
-        "noise": Limits(0, 1 / (1 + exp(-MAX_CALIBRATION_PARAMETER))),
-    },
-    "Calibration": {
-        "prior_adjustment": FOR_EACH_LABEL,
-        "decision_offsets": FOR_EACH_LABEL,
-        "min_probabilities": Limits(0, 1, (N_LABELS,)),
-    },
-    "MeanPosteriors": {
-        "means": Limits(0, 1, (N_LABELS, N_LABELS)),
-        "documents": FOR_EACH_LABEL,
-        "spreads": Limits(0, 1, (N_LABELS,)),
-        "prior": Limits(MIN_PRIOR, 1, (N_LABELS,)),
-    },
-    "LeaveOneOutEstimate": {"accuracy": FROM_0_TO_1, "log_loss": AT_LEAST_0},
-    "MultilabelEstimate": {"label_f1": FOR_EACH_LABEL},
-    "Unlabeled": {"log_prior": Limits(-MAX_STORED_NUMBER, 0)},
-    "Hyperparameters": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0},
-    "Part": {"smoothing": AT_LEAST_0, "C": AT_LEAST_0, "weight": Limits(0, MAX_LABEL_WEIGHT)},
-    "OneLabel": {"log_prior": Limits(-MAX_STORED_NUMBER, 0, (N_LABELS,))},
-    "SeveralLabels": {
-        "log_prior": Limits(-MAX_STORED_NUMBER, 0, (N_LABELS,)),
-        "priors": FOR_EACH_LABEL,
-    },
-    "Smoothing": {
-        "mu": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
-        "alpha": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
-    },
-    "Combination": {
-        "weights": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT),
-        "exponent": Limits(MIN_LABEL_WEIGHT, 10),
-        "biases": FOR_EACH_LABEL,
-    },
-    "ScoreScaling": {"scale": Limits(MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT), "biases": FOR_EACH_LABEL},
-    "MultilabelFit": {"thresholds": Limits(0, 1, (N_LABELS,))},
-    "LabelPosteriors": {
-        "documents": Limits(0, MAX_EXACT_INTEGER, (N_LABELS, 2)),
-        "means": Limits(0, 1, (N_LABELS, 2)),
-        "spreads": Limits(0, 1, (N_LABELS, 2)),
-    },
-    "LinearScorer": {"scales": Limits(SMALLEST_SCALE, MAX_STORED_NUMBER / MAX_CODE)},
-    "FittedModel": {
-        "label_columns": Limits(0, MAX_LABEL_COLUMNS),
-        "trained": Limits(0, MAX_INTEGER),
-    },
-    "DocumentNumbers": {
-        "total": Limits(0, MAX_EXACT_INTEGER),
-        "of_labels": Limits(0, MAX_EXACT_INTEGER),
-    },
-    "ClassStatistics": dict.fromkeys(
-        ("class_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)
-    ),
-    "Totals": dict.fromkeys(("n_documents", "documents", "occurrences"), Limits(0, MAX_COUNT)),
-    "CorpusCounts": {"below": Limits(0, ALL_HASHES)},
-    "DocumentCounts": {
-        "counts": Limits(1, 2**31 - 1, integers=np.int32),
-        "hashes": Limits(0, MAX_INTEGER),
-    },
-}
-LIMITS = {
-    f"{record}.{name}": limits
-    for record, of_fields in _limits.items()
-    for name, limits in of_fields.items()
-}
-
-
-def find_limits(record: type, name: str) -> Limits:
-    """Return the bounds of a field of a record, or of that of a record which it extends."""
-    own = (LIMITS.get(f"{each.__name__}.{name}") for each in record.__mro__)
-    return next(filter(None, own), NO_LIMITS)
 
 
 def invalid_value(key: str, what: str) -> ArtifactError:

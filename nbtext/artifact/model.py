@@ -26,8 +26,9 @@ from typing import Any, cast
 import numpy as np
 
 from nbtext import __version__
+from nbtext.arrays import MAX_STORED_NUMBER
 from nbtext.artifact import audit
-from nbtext.artifact.audit import MAX_STORED_NUMBER, invalid_value, require
+from nbtext.artifact.audit import invalid_value, require
 from nbtext.artifact.record import Reader, write
 from nbtext.artifact.storage import (
     Record,

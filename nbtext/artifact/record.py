@@ -3,8 +3,8 @@ checks of all values.
 
 A field that is missing has its default, so that files stay readable when a record gets a new field.
 An unknown field was probably written by a newer nbtext. A field that is None by default is left out
-if it is None. `audit` has the bounds of the numbers, and the checks of what several fields must
-have in common.
+if it is None. The type of a field has the bounds of its numbers (`arrays.Limits`); `audit` checks
+them, and what several fields must have in common.
 """
 
 from __future__ import annotations
@@ -14,13 +14,23 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from itertools import chain, pairwise
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
-from nbtext.arrays import Array
+from nbtext.arrays import Array, Limits
 from nbtext.artifact import audit
-from nbtext.artifact.audit import NO_LIMITS, Limits, invalid_value, require
+from nbtext.artifact.audit import invalid_value, require
 from nbtext.artifact.storage import Record, StoredArray, newer_error
 from nbtext.documents.names import are_ascending, pack_names, unpack_names
 from nbtext.errors import ArtifactError, SettingsError
@@ -28,6 +38,7 @@ from nbtext.features.csr import running_sums
 from nbtext.features.vocabulary import Vocabulary
 
 T = TypeVar("T")
+NO_LIMITS = Limits()
 # fields that records had, and the only value that files of version 3 may have in them; None: any
 REMOVED: dict[str, dict[str, Any]] = {
     "ModelSettings": {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0},
@@ -66,7 +77,7 @@ class StoredField(NamedTuple):
 def fields_of(kind: Hashable) -> dict[str, StoredField]:
     """Return the stored fields of a class of records by name; none of another class."""
     if is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = get_type_hints(kind, include_extras=True)
         found = [each for each in fields(kind) if each.init]
         return {
             each.name: StoredField(hints[each.name], each.default, each.default_factory)
@@ -76,7 +87,7 @@ def fields_of(kind: Hashable) -> dict[str, StoredField]:
         defaults = kind._field_defaults
         return {
             name: StoredField(hint, defaults.get(name, MISSING))
-            for name, hint in get_type_hints(kind).items()
+            for name, hint in get_type_hints(kind, include_extras=True).items()
         }
     return {}
 
@@ -188,8 +199,7 @@ class Reader:
         found = {}
         for name, (hint, default, make_default) in known.items():
             if name in value:
-                limits = audit.find_limits(kind, name)
-                found[name] = self.read(hint, value[name], prefix + name, limits)
+                found[name] = self.read(hint, value[name], prefix + name)
             elif default is not MISSING:
                 found[name] = default
             elif make_default is not MISSING:
@@ -200,6 +210,8 @@ class Reader:
 
     def read(self, hint: Any, value: Any, key: str, limits: Limits = NO_LIMITS) -> Any:
         """Return the value of a type."""
+        if get_origin(hint) is Annotated:
+            hint, limits = get_args(hint)
         hint = resolve_alias(hint)
         origin = get_origin(hint)
         if origin in (UnionType, Union):

@@ -47,13 +47,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import Array, Floats, Integers, Limits
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
+from nbtext.bayes.diagnostics import MAX_SCORE_WEIGHT
 from nbtext.bayes.event_model import LeftOut
 from nbtext.bayes.leave_one_out import LeftOutDocuments
 from nbtext.bayes.multinomial import compile_multinomial
@@ -70,6 +71,7 @@ HALF_DOCUMENT = 0.5
 NO_CONTRAST = 0.0  # the score B if there is only one label
 MAX_FACTOR = 20.0  # T_k adds at most this multiple of μ to μ_k
 DISCOUNT = 0.8  # subtracted from the occurrences of each feature of a label
+SCORE_WEIGHT = Limits(1e-20, MAX_SCORE_WEIGHT)
 
 
 class Smoothing(NamedTuple):
@@ -80,8 +82,8 @@ class Smoothing(NamedTuple):
     alpha  α, the pseudo-count of each feature in each label; None: the score B is not used
     """
 
-    mu: float
-    alpha: float | None
+    mu: Annotated[float, SCORE_WEIGHT]
+    alpha: Annotated[float | None, SCORE_WEIGHT]
 
 
 class RelevanceScores(NamedTuple):

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
+from nbtext.arrays import (
+    FOR_EACH_LABEL,
+    N_LABELS,
+    Array,
+    Floats,
+    Integers,
+    Integers32,
+    Limits,
+    Mask,
+)
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.decision_offsets import WITHHELD
 from nbtext.bayes.newton import minimize
@@ -41,9 +51,9 @@ class TemperatureScaling:
     temperature of all others. The most probable label stays the same.
     """
 
-    a: float
-    b: float
-    noise: float = 0.0
+    a: Annotated[float, Limits(1e-100, 1e100)]  # it has the unit of the scores
+    b: Annotated[float, Limits(-MAX_CALIBRATION_PARAMETER, MAX_CALIBRATION_PARAMETER)]
+    noise: Annotated[float, Limits(0, sigmoid(MAX_CALIBRATION_PARAMETER))] = 0.0
 
     def temperature(self, lengths: Array) -> Floats:
         """Return T of documents with these numbers of known tokens; 0 tokens count as 1."""
@@ -86,9 +96,9 @@ class Calibration:
     """
 
     temperature: TemperatureScaling | None = None
-    prior_adjustment: Floats | None = None
-    decision_offsets: Floats | None = None
-    min_probabilities: Floats | None = None
+    prior_adjustment: Annotated[Floats | None, FOR_EACH_LABEL] = None
+    decision_offsets: Annotated[Floats | None, FOR_EACH_LABEL] = None
+    min_probabilities: Annotated[Floats | None, Limits(0, 1, (N_LABELS,))] = None
     nonconformity: Quantiles | None = None
     likelihoods: Quantiles | None = None
     outlier_threshold: float | None = None

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
+from nbtext.arrays import COUNTS, Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes import plain
 from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError, SettingsError, list_some
@@ -61,9 +61,9 @@ class Totals:
     occurrences  (V,) int64 or float64, occurrences of feature j, t_j
     """
 
-    n_documents: int | float
-    documents: Array
-    occurrences: Array
+    n_documents: Annotated[int | float, COUNTS]
+    documents: Annotated[Array, COUNTS]
+    occurrences: Annotated[Array, COUNTS]
 
     def change(self, function: Callable[[Array], Array]) -> Totals:
         """Return the totals with another array in place of both."""
@@ -92,11 +92,11 @@ class ClassStatistics:
     # the columns on which the weight of the absence of a feature depends
     ABSENCE: ClassVar[tuple[str, ...]] = ("documents",)
 
-    class_documents: Array
+    class_documents: Annotated[Array, COUNTS]
     indptr: Integers
     classes: Integers32
-    documents: Array
-    occurrences: Array
+    documents: Annotated[Array, COUNTS]
+    occurrences: Annotated[Array, COUNTS]
     totals: Totals | None = field(default=None, kw_only=True)
 
     @property

@@ -4,14 +4,15 @@ unlabeled documents.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from nbtext.arrays import Array
+from nbtext.arrays import AT_LEAST_0, FROM_0_TO_1, LOG_PRIOR, Array, Limits
 from nbtext.records import frozen
 
 MAX_KEPT_PAIRS = 20  # pairs of confused labels that are kept
+MAX_SCORE_WEIGHT = 1e20  # of parts and labels, so that products are finite
 
 
 @frozen
@@ -89,8 +90,8 @@ class LeaveOneOutEstimate:
     HEADLINE: ClassVar = {"accuracy": "accuracy", "log-loss": "log_loss"}  # of a summary
 
     documents: int
-    accuracy: float
-    log_loss: float
+    accuracy: Annotated[float, FROM_0_TO_1]
+    log_loss: Annotated[float, AT_LEAST_0]
     confused: tuple[Confusion, ...] = ()
     duplicates: int = 0
     unjudged: int = 0
@@ -122,9 +123,9 @@ class Part:
 
     view: str
     model: str
-    smoothing: float = 0.0
-    C: float | None = None
-    weight: float = 1.0
+    smoothing: Annotated[float, AT_LEAST_0] = 0.0
+    C: Annotated[float | None, AT_LEAST_0] = None
+    weight: Annotated[float, Limits(0, MAX_SCORE_WEIGHT)] = 1.0
     idf: str = "none"
     is_of_words: bool = False
     informed: float = 1.0
@@ -140,8 +141,8 @@ class Hyperparameters:
     parts         of a combination
     """
 
-    smoothing: float
-    C: float | None = None
+    smoothing: Annotated[float, AT_LEAST_0]
+    C: Annotated[float | None, AT_LEAST_0] = None
     is_converged: bool = True
     parts: tuple[Part, ...] = ()
 
@@ -161,7 +162,7 @@ class Unlabeled:
     method: str
     documents: int
     weight: float
-    log_prior: tuple[float, ...]
+    log_prior: Annotated[tuple[float, ...], LOG_PRIOR]
     log_likelihoods: tuple[float, ...]
 
 

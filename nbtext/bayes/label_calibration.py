@@ -37,12 +37,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Mask
+from nbtext.arrays import FOR_EACH_LABEL, N_LABELS, Array, Floats, Integers, Limits, Mask
 from nbtext.bayes.binary_relevance import (
+    SCORE_WEIGHT,
     RelevanceLeaveOneOut,
     RelevanceScores,
     Smoothing,
@@ -100,12 +101,12 @@ class Combination:
     biases        (n_labels,)
     """
 
-    weights: tuple[float, ...]
-    exponent: float
+    weights: Annotated[tuple[float, ...], SCORE_WEIGHT]
+    exponent: Annotated[float, Limits(1e-20, 10)]
     intercept: float
     prior_weight: float
     slope: float
-    biases: Floats
+    biases: Annotated[Floats, FOR_EACH_LABEL]
 
     @classmethod
     def expected(cls, n_scores: int, n_labels: int) -> Combination:
@@ -172,9 +173,9 @@ class ScoreScaling:
     slope: ClassVar = 0.0
     priors: ClassVar = np.array(SCALE_PRIORS).T
 
-    scale: float
+    scale: Annotated[float, SCORE_WEIGHT]
     intercept: float
-    biases: Floats
+    biases: Annotated[Floats, FOR_EACH_LABEL]
 
     @classmethod
     def of(cls, common: Floats, biases: Floats) -> Self:
@@ -503,7 +504,7 @@ class MultilabelEstimate:
     macro_f1: float
     precision_at_1: float
     log_loss: float
-    label_f1: Floats
+    label_f1: Annotated[Floats, FOR_EACH_LABEL]
     duplicates: int = 0
     other: float | None = None
     folds: int | None = None
@@ -532,7 +533,7 @@ class MultilabelFit:
 
     smoothing: Smoothing | None
     combination: Combination | ScoreScaling
-    thresholds: Floats
+    thresholds: Annotated[Floats, Limits(0, 1, (N_LABELS,))]
     fallback: tuple[int, ...] = ()
     estimate: MultilabelEstimate | None = None
     nonconformity: Quantiles | None = None

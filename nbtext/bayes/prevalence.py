@@ -6,17 +6,26 @@ The application `prevalence` estimates it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import (
+    FOR_EACH_LABEL,
+    MAX_EXACT_INTEGER,
+    N_LABELS,
+    Array,
+    Floats,
+    Integers,
+    Limits,
+)
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.numerics import dot, exp
 from nbtext.records import frozen
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 MAX_SHARES = 512
+MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 
 
 @frozen(eq=False)
@@ -33,10 +42,10 @@ class MeanPosteriors:
                1
     """
 
-    means: Floats
-    documents: Integers
-    spreads: Floats
-    prior: Floats
+    means: Annotated[Floats, Limits(0, 1, (N_LABELS, N_LABELS))]
+    documents: Annotated[Integers, FOR_EACH_LABEL]
+    spreads: Annotated[Floats, Limits(0, 1, (N_LABELS,))]
+    prior: Annotated[Floats, Limits(MIN_PRIOR, 1, (N_LABELS,))]
 
 
 def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors | None:
@@ -77,9 +86,9 @@ class LabelPosteriors:
     spreads    (n_labels, 2), variance of the probabilities in relation to its maximum, from 0 to 1
     """
 
-    documents: Floats
-    means: Floats
-    spreads: Floats
+    documents: Annotated[Floats, Limits(0, MAX_EXACT_INTEGER, (N_LABELS, 2))]
+    means: Annotated[Floats, Limits(0, 1, (N_LABELS, 2))]
+    spreads: Annotated[Floats, Limits(0, 1, (N_LABELS, 2))]
 
 
 class ShareEstimate(NamedTuple):

@@ -5,12 +5,12 @@ scores.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.arrays import Array, Floats, Integers, Integers32
+from nbtext.arrays import MAX_STORED_NUMBER, Array, Floats, Integers, Integers32, Limits
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
 from nbtext.features.csr import (
@@ -65,7 +65,7 @@ class LinearScorer(SparseWeights):
     """
 
     derivation: Derivation | None = None
-    scales: Floats | None = None
+    scales: Annotated[Floats | None, Limits(SMALLEST_SCALE, MAX_STORED_NUMBER / MAX_CODE)] = None
 
     @property
     def n_classes(self) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Mask
+from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Limits, Mask
 from nbtext.errors import ModelError
 from nbtext.features import csr
 from nbtext.records import LazyProperty, frozen
@@ -57,7 +57,7 @@ class DocumentCounts:
 
     indptr: Integers
     indices: Integers32
-    counts: Array
+    counts: Annotated[Array, Limits(1, 2**31 - 1, integers=np.int32)]
     classes: Integers32
     hashes: Hashes
     groups: Array | None = None

@@ -6,11 +6,11 @@ import threading
 from collections import Counter as Numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
-from nbtext.arrays import Hashes, Integers, Integers32, Mask
+from nbtext.arrays import Hashes, Integers, Integers32, Limits, Mask
 from nbtext.bayes.class_statistics import (
     ClassStatistics,
     LabelSets,
@@ -176,7 +176,7 @@ class CorpusCounts:
     sample: DocumentCounts
     sample_size: int | None
     weighting: Weighting | None = None
-    below: int = ALL_HASHES
+    below: Annotated[int, Limits(0, ALL_HASHES)] = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
     empty: Mapping[LabelSet, int] | None = None
     stored: StoredDocuments | None = None

@@ -6,11 +6,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from nbtext.arrays import Array, Bytes, Floats, Hashes, Integers, Integers32, Mask
+from nbtext.arrays import (
+    EXACT_COUNTS,
+    Array,
+    Bytes,
+    Floats,
+    Hashes,
+    Integers,
+    Integers32,
+    Limits,
+    Mask,
+)
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
 from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
@@ -60,8 +70,8 @@ class DocumentNumbers:
     the labels.
     """
 
-    total: int
-    of_labels: tuple[int, ...]
+    total: Annotated[int, EXACT_COUNTS]
+    of_labels: Annotated[tuple[int, ...], EXACT_COUNTS]
 
     @classmethod
     def of(cls, statistics: ClassStatistics) -> DocumentNumbers:
@@ -159,7 +169,7 @@ class FittedModel:
     is_binary_selected: bool = False
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
-    label_columns: int | None = None
+    label_columns: Annotated[int | None, Limits(0, MAX_LABEL_COLUMNS)] = None
     documents: DocumentNumbers | None = None
     full_features: int | None = None
     untrained: Bytes | None = None

@@ -5,11 +5,11 @@ threshold.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats
+from nbtext.arrays import FOR_EACH_LABEL, LOG_PRIOR, Array, Floats
 from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
@@ -47,8 +47,8 @@ class SeveralLabels:
     calibration: ClassVar[Calibration] = Calibration()  # its labels do not exclude each other
 
     labels: Labels
-    log_prior: Floats
-    priors: Floats
+    log_prior: Annotated[Floats, LOG_PRIOR]
+    priors: Annotated[Floats, FOR_EACH_LABEL]
     fit: MultilabelFit
 
     @classmethod

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import LOG_PRIOR, Array, Floats, Integers
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
@@ -102,7 +102,7 @@ class OneLabel:
     fit: ClassVar[None] = None
 
     labels: Labels
-    log_prior: Floats
+    log_prior: Annotated[Floats, LOG_PRIOR]
     calibration: Calibration = field(default_factory=Calibration)
     estimate: LeaveOneOutEstimate | None = None
 
