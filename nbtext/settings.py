@@ -163,25 +163,22 @@ def list_settings(
 
 
 class Shorthand(NamedTuple):
-    """An option that stands for several settings of a record, which take precedence if they are
-    given, too.
+    """An option that stands for several settings of a record, none of which is an option.
 
-    field   the field that it would be; the record does not have it
-    expand  returns the values of the settings, by name
+    field  the field that it would be; the record does not have it
+    names  of the settings, whose values are the parts of its value
     """
 
     field: dataclasses.Field[Any]
-    expand: Callable[[Any], Mapping[str, Any]]
+    names: tuple[str, ...]
 
 
-def shorthand(
-    name: str, expand: Callable[[Any], Mapping[str, Any]], help: str, **facts: Any
-) -> Shorthand:
+def shorthand(name: str, names: tuple[str, ...], help: str, **facts: Any) -> Shorthand:
     """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
     field = setting(None, help, **facts)
     field.name = name
     field.type = str
-    return Shorthand(field, expand)
+    return Shorthand(field, names)
 
 
 def list_options(
@@ -208,7 +205,7 @@ def make_record(record: type[SettingsRecord], given: Mapping[str, Any]) -> Setti
     values = dict(given)
     for each in getattr(record, "SHORTHANDS", ()):
         if each.field.name in given:
-            values = {**each.expand(given[each.field.name]), **values}
+            values |= zip(each.names, given[each.field.name], strict=True)
     names = {field.name for field, _ in list_settings(record)}
     made = {name: value for name, value in values.items() if name in names}
     for name, each in list_settings_parts(record):
@@ -445,11 +442,10 @@ def describe_difference(one: Any, other: Any, names: Iterable[str]) -> str | Non
     for name in names:
         values = getattr(one, name), getattr(other, name)
         if repr(values[0]) != repr(values[1]):
-            option = "separate-fields" if name == "fields" else name.replace("_", "-")
             shown = (
                 "not given" if value in (None, ()) else format_value(value)[:40] for value in values
             )
-            return f"have different settings: --{option} is {' and '.join(shown)}"
+            return f"have different settings: {name} is {' and '.join(shown)}"
     return None
 
 

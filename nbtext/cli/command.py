@@ -671,6 +671,10 @@ class Command(click.Command):
             return ctx.invoke(self.callback, self._make_record(ctx))
         except SettingsError as error:
             # an error of the library names a field; the command line names its option
+            for _, each in list_settings_parts(self.record):
+                for short in getattr(each.record, "SHORTHANDS", ()):
+                    if error.where in short.names:
+                        error.where = short.field.name
             flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
             error.where = flags.get(error.where, error.where)
             raise

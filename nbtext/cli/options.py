@@ -75,13 +75,7 @@ class ResultSettings:
 
 MAX_MODEL_BYTES = 1 << 50
 TO_PIPE = "standard output, unless it is a terminal"
-NOT_FOR_COUNTS = (
-    "label",
-    "label_separator",
-    "label_fields",
-    "missing_labels",
-    "single_label",
-)
+NOT_FOR_COUNTS = ("label", "label_separator", "label_fields", "missing_labels")
 LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize the "
 
 

@@ -15,6 +15,7 @@ from nbtext.documents.blocks import ReadOptions, cut
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     LABEL_PREFIX,
+    MAX_LABELS_SHOWN,
     MISSING_KEY,
     NESTED,
     TYPE_NAMES,
@@ -29,7 +30,6 @@ from nbtext.documents.fields import (
     read_indicators,
     read_label,
     read_text_value,
-    several_labels,
 )
 from nbtext.documents.settings import (
     DEFAULT_TEXT,
@@ -55,7 +55,6 @@ LABEL_HINT = "name the key or column of the label with --label-field"
 FASTTEXT_HINT = (
     "begin each line with __label__NAME and a space, or name the file format with --input-format"
 )
-ONE_HINT = "give documents with one label each"
 
 
 _other_prefix = re.compile(r"\w{1,20}?__(?=\w)")
@@ -291,7 +290,10 @@ class Batch:
         found: list[str | None] = []
         for row, label in enumerate(self.labels):
             if isinstance(label, tuple) and len(label) != 1:
-                raise several_labels(label, ONE_HINT).locate(self.place(row))
+                names = f" ({format_names(label, MAX_LABELS_SHOWN)})" if label else ""
+                what = f"the document has {number_of(len(label), 'label')}{names}, but exactly one is expected"
+                hint = "give documents with one label each"
+                raise InputError(what, where=self.place(row), hint=hint)
             found.append(label[0] if isinstance(label, tuple) else label)
         return found
 

@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any
 
 from nbtext.documents.settings import Condition, InputSettings
-from nbtext.errors import InputError, SettingsError, list_some, number_of
+from nbtext.errors import InputError, SettingsError, list_some
 
 # one label; several, or none, in a list; None if the source gives no label
 Label = str | tuple[str, ...] | None
-SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = (
     "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
 )
@@ -107,24 +106,19 @@ def split_label(text: str | None, settings: InputSettings) -> Label:
 
     With a separator, a blank text is a document without labels; None is one whose labels are not
     known.
-
-    Raises
-    ------
-    InputError
-        There are several labels, and the settings want one.
     """
     separator = settings.label_separator
     if text is None or separator is None:
         return name_of(text)
     if separator in BRACKETS:
-        return collect_labels(re.findall("<([^<>]*)>", text), settings)
+        return collect_labels(re.findall("<([^<>]*)>", text))
     if '"' not in text:
-        return collect_labels(text.split(separator), settings)
+        return collect_labels(text.split(separator))
     end = rf"(?:{re.escape(separator)}|\Z)"
     # a part that is quoted as a whole may hold the separator
     parts = re.finditer(rf'\s*"((?:[^"]|"")*+)"\s*{end}|(.*?){end}', text, re.DOTALL)
     labels = (part[2] if part[1] is None else part[1].replace('""', '"') for part in parts)
-    return collect_labels(labels, settings)
+    return collect_labels(labels)
 
 
 def join_labels(labels: Sequence[str], separator: str) -> str:
@@ -145,15 +139,14 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label:
     Raises
     ------
     InputError
-        The value is an object, or a list of lists or objects; or there are several labels, and the
-        settings want one.
+        The value is an object, or a list of lists or objects.
     """
     if isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, NESTED):
                 what = f"`{name}` has an item that is a list or an object"
                 raise InputError(what, hint=_hint_of_keys(item, name))
-        return collect_labels(value, settings)
+        return collect_labels(value)
     if isinstance(value, dict):
         what = f"`{name}` is an object, expected a text, a number or a list"
         raise InputError(what, hint=_hint_of_keys(value, name))
@@ -173,34 +166,21 @@ def _hint_of_keys(value: Any, name: str) -> str:
     return f"name one of its keys, as in --label-field {name}.{format_names([key])}"
 
 
-def collect_labels(values: Iterable[Any], settings: InputSettings) -> Label:
-    """Return labels without missing and duplicate ones; the label itself if the settings want one
-    for each document.
-
-    Raises
-    ------
-    InputError
-        There are several labels, and the settings want one.
-    """
-    found = tuple(dict.fromkeys(filter(None, map(name_of, values))))
-    if not settings.single_label:
-        return found
-    if len(found) > 1:
-        raise several_labels(found, SINGLE_HINT)
-    return found[0] if found else None
+def collect_labels(values: Iterable[Any]) -> tuple[str, ...]:
+    """Return labels without missing and duplicate ones."""
+    return tuple(dict.fromkeys(filter(None, map(name_of, values))))
 
 
 def read_indicators(
     labels: Mapping[str, str], values: Sequence[Any], settings: InputSettings
 ) -> Label:
-    """Return the labels whose columns hold 1 or true, or None if every value is missing, or one is
-    a label that stands for a missing one.
+    """Return the labels whose columns hold 1 or true, the label itself if there is one; None if
+    every value is missing, or one is a label that stands for a missing one.
 
     A key that an object does not have is 0.
 
     labels  by the column or key
-    raises  InputError: a value is none of 0, 1, false and true, or there are several labels, and
-            the settings want one
+    raises  InputError: a value is none of 0, 1, false and true
     """
     texts = [canonical(name_of(value)) for value in values]
     if not any(texts) or not set(map(canonical, settings.missing_labels)).isdisjoint(texts):
@@ -213,7 +193,7 @@ def read_indicators(
             raise InputError(what, hint=INDICATOR_FIELDS_HINT if text is not None else FIELDS_HINT)
         if has_label:
             found.append(label)
-    return collect_labels(found, settings)
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def read_text_value(value: Any, name: str) -> str | None:
@@ -273,13 +253,6 @@ def parse_json(value: Any) -> Any:
         return json.loads(value) if len(value) <= MAX_JSON else value
     except (ValueError, RecursionError):
         return value
-
-
-def several_labels(labels: Sequence[str], hint: str) -> InputError:
-    """Return the error for a document with another number of labels than one."""
-    names = f" ({format_names(labels, MAX_LABELS_SHOWN)})" if labels else ""
-    what = f"the document has {number_of(len(labels), 'label')}{names}, but exactly one is expected"
-    return InputError(what, hint=hint)
 
 
 def remove_labels(line: str) -> str:

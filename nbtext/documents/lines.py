@@ -24,7 +24,6 @@ from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Label, collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, origin_of
-from nbtext.errors import InputError
 from nbtext.records import dataclass
 
 if TYPE_CHECKING:
@@ -123,22 +122,12 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
     ]
     if len(kept) < len(batch):
         batch = batch.take(kept)
-    labels: list[Label] = []
-    texts: list[str] = []
-    for row, line in enumerate(batch.columns[0]):
-        found, text = split_fasttext(line.removeprefix(BOM))
-        label: Label = None
-        try:
-            label = (
-                collect_labels(found, lines.settings) if len(found) > 1 else "".join(found) or None
-            )
-        except InputError as problem:
-            batch.problems[row] = problem.locate(lines.place(kept[row]))
-            text = ""
-        labels.append(label)
-        texts.append(text)
-    batch.columns = (texts,)
-    batch.labels = labels
+    parts = [split_fasttext(line.removeprefix(BOM)) for line in batch.columns[0]]
+    batch.columns = ([text for _, text in parts],)
+    batch.labels = [
+        collect_labels(labels) if len(labels) > 1 else "".join(labels) or None
+        for labels, _ in parts
+    ]
     if lines.settings.keeps_rows:
         batch.rows = keep_lines(lines, kept, "fasttext")
     return batch

@@ -196,11 +196,10 @@ class InputSettings(Settings):
     label_fields: tuple[str, ...] = setting(
         (),
         "Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their names "
-        "are the labels.",
+        "are the labels. If every document has exactly one, the model is one of a single label.",
         parse=parse_names,
         metavar="NAME,NAME…",
     )
-    single_label: bool = setting(False, "Stop with an error at a document with several labels.")
     skip_unlabeled: bool = setting(
         False,
         "Leave out the documents without a label, and print their number. By default, one is an error.",

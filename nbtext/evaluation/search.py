@@ -44,7 +44,7 @@ from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
 from nbtext.features.selection import is_selective
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import OF_WEIGHTING, FeatureSettings
 from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_first_words
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
@@ -156,7 +156,7 @@ def list_candidates(
         Names of the settings that the user gave; they are kept. Linear models have no smoothing and
         no prior: if one is given, they are not tried.
     """
-    has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
+    has_weighting = not {"weighting", *OF_WEIGHTING}.isdisjoint(given)
     sets = list_feature_sets(features, given)
 
     def candidate(name: str, weighting: str, settings: ModelSettings) -> Candidate:

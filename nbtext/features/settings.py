@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import astuple, replace
+from itertools import product, zip_longest
 from typing import Any
 
 from nbtext.documents.settings import read_words
@@ -19,7 +19,6 @@ from nbtext.records import frozen
 from nbtext.settings import (
     Excludes,
     Settings,
-    list_options,
     list_settings,
     setting,
     shorthand,
@@ -32,6 +31,13 @@ MAX_VIEWS = 16  # each of them reads all texts
 LONGEST_PATTERN = 1_000  # characters of a regular expression
 # of new documents: Naive Bayes of so many columns takes about 1 GB, however few are used
 MAX_HASH_BITS = 24
+# the settings of a weighting, and what it may be
+OF_WEIGHTING = ("tf", "idf", "norm")
+WEIGHTING_NAMES = (
+    f"a scheme ({', '.join(WEIGHTINGS)}), or TF:IDF:NORM, such as log:smooth:l2, where TF is one of "
+    f"{', '.join(TERM_FREQUENCIES)}, IDF one of {', '.join(INVERSE_DOCUMENT_FREQUENCIES)}, and NORM "
+    "none, l1 or l2"
+)
 MAX_OPTION_NUMBER = 2**62  # the largest number of documents or features that an option accepts
 
 
@@ -57,11 +63,16 @@ def normalize_view(text: str) -> str:
     """
     analyzer, _, rest = text.partition(":")
     ngrams, has_weighting, weighting = rest.partition(":")
-    if analyzer not in ANALYZERS or not ngrams or (has_weighting and weighting not in WEIGHTINGS):
-        names = f"one of {', '.join(ANALYZERS)}; the weighting, one of {', '.join(WEIGHTINGS)}, may be left out"
+    if analyzer not in ANALYZERS or not ngrams:
+        names = f"one of {', '.join(ANALYZERS)}; the weighting may be left out"
         raise ValueError(f"{text!r} is not ANALYZER:N,N:WEIGHTING; the analyzer is {names}")
     shortest, longest = _parse_ngrams(ngrams)
-    return f"{analyzer}:{shortest}{f',{longest}' if longest != shortest else ''}{has_weighting}{weighting}"
+    name = f"{analyzer}:{shortest}{f',{longest}' if longest != shortest else ''}"
+    if not has_weighting:
+        return name
+    parts = parse_weighting(weighting)
+    schemes = (scheme for scheme, its_parts in WEIGHTINGS.items() if its_parts == parts)
+    return f"{name}:{next(schemes, ':'.join(parts))}"
 
 
 def _parse_document_frequency(text: str) -> int | float:
@@ -80,11 +91,17 @@ def _parse_selection(text: str) -> tuple[str, int]:
     return criterion, int(number)
 
 
-def expand_weighting(name: str) -> Mapping[str, str]:
+def parse_weighting(text: str) -> tuple[str, ...]:
     """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting
-    scheme.
+    scheme, or of TF:IDF:NORM, whose parts may be left out; ValueError if it is neither.
     """
-    return dict(zip(("tf", "idf", "norm"), WEIGHTINGS[name], strict=True))
+    parts = WEIGHTINGS.get(text) or text.split(":")
+    pairs = zip_longest(parts, WEIGHTINGS["counts"], fillvalue="")
+    found = tuple(part or usual for part, usual in pairs)
+    known = list(product(TERM_FREQUENCIES, INVERSE_DOCUMENT_FREQUENCIES, NORMS))
+    if not text or found not in known:
+        raise ValueError(f"{text!r} is not {WEIGHTING_NAMES}")
+    return found
 
 
 @frozen(kw_only=True)
@@ -106,11 +123,12 @@ class FeatureSettings(Settings):
     SHORTHANDS = (
         shorthand(
             "weighting",
-            expand_weighting,
-            "Weighting scheme, which sets --tf, --idf and --norm. The three kinds of "
-            "tfidf differ in --tf (count, log, binary), with --idf smooth and --norm l2. `binary-l2` and `log-l2` are "
-            "--tf binary or log, and --norm l2.",
-            choices=tuple(WEIGHTINGS),
+            OF_WEIGHTING,
+            f"Weights of counts: {WEIGHTING_NAMES}. A part of TF:IDF:NORM that is left out is count or none; "
+            "tfidf is count:smooth:l2, and log-l2 is log::l2. A TF of `relative` is count / document length, and "
+            "`log` is 1 + ln(count). For n documents of which df contain the feature, an IDF of `plain` is ln(n/df), "
+            "`plus-one` is ln(n/(df+1)), and `smooth` is ln((n+1)/(df+1)) + 1.",
+            parse=parse_weighting,
             metavar="NAME",
             default_help="counts",
         ),
@@ -237,17 +255,17 @@ class FeatureSettings(Settings):
         "count",
         "Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count).",
         choices=tuple(TERM_FREQUENCIES),
-        metavar="NAME",
+        is_option=False,
     )
     idf: str = setting(
         "none",
         "Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is ln(n/df); "
         "`plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1.",
         choices=tuple(INVERSE_DOCUMENT_FREQUENCIES),
-        metavar="NAME",
+        is_option=False,
     )
     norm: str = setting(
-        "none", "Norm by which each document vector is divided.", choices=NORMS, metavar="NAME"
+        "none", "Norm by which each document vector is divided.", choices=NORMS, is_option=False
     )
 
     def check_values(self) -> None:
@@ -317,13 +335,14 @@ class FeatureSettings(Settings):
         has_words = any(name.startswith("word") for name in self.view)
         found = []
         for name in self.view:
-            analyzer, ngrams, *weighting = name.split(":")
+            analyzer, ngrams, *weighting = name.split(":", 2)
             own: dict[str, Any] = {
                 "view": (),
                 "analyzer": analyzer,
                 "ngrams": _parse_ngrams(ngrams),
             }
-            own |= expand_weighting(weighting[0]) if weighting else {}
+            for each in weighting:
+                own |= zip(OF_WEIGHTING, parse_weighting(each), strict=True)
             if has_words and analyzer != "word":
                 own |= OF_WORDS
             found.append(replace(self, **own))
@@ -346,8 +365,9 @@ class FeatureSettings(Settings):
 
 # the settings that say what a feature is; the others select and weight features
 ANALYSIS = tuple(field.name for field, found in list_settings(FeatureSettings) if found.is_analysis)
-AFTER_COUNTING = tuple(
-    field.name for field, found in list_options(FeatureSettings) if not found.is_analysis
+AFTER_COUNTING = (
+    "weighting",
+    *(field.name for field, found in list_settings(FeatureSettings) if not found.is_analysis),
 )
 # the settings for features of words, and their defaults
 OF_WORDS = {

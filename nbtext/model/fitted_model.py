@@ -431,7 +431,7 @@ def check_several_labels(features: FeatureSettings, settings: ModelSettings) -> 
         )
     if not is_linear and (not features.is_counting or features.idf != "none"):
         what = f"Naive Bayes of {several} needs counts without weights"
-        raise SettingsError(what, where="weighting", hint="use a linear model, such as --model svm")
+        raise SettingsError(what, where="model", hint="use a linear one, such as --model svm")
     if settings.optimize not in (None, MACRO_F1):
         hint = "leave it out to maximize micro-F1, or give macro_f1"
         what = f"{settings.optimize} can be optimized only for documents with one label each"

@@ -144,8 +144,8 @@ class Fitting:
         is_negative = idf is not None and idf.min(initial=0) < 0
         if is_negative and not event_model.allows_negative:
             raise ModelError(
-                f"{self.settings.model} needs weights >= 0, and --idf gives negative ones",
-                hint="use --idf smooth or plain, or a linear model such as --model nbsvm",
+                f"{self.settings.model} needs weights >= 0, and inverse document frequencies are negative",
+                hint="use smooth or plain ones, or a linear model such as --model nbsvm",
             )
         return weighting
 

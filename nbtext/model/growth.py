@@ -343,7 +343,11 @@ def check_growth(model: TrainedModel) -> None:
         and not counts.has_all_documents
     ):
         is_of_model = settings.event_model.sufficient_statistics is not None
-        cause = f"--model {settings.model}" if is_of_model else "--norm, or --tf relative or log,"
+        cause = (
+            f"--model {settings.model}"
+            if is_of_model
+            else "a norm, or relative or log term frequencies,"
+        )
         what = f"a model with {cause} needs the counts of each document, and this one does not retain all documents"
         raise ModelError(
             what, hint=f"{again}, with --keep-sample N, where N is at least the number of documents"

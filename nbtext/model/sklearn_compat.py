@@ -17,7 +17,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import Label, name_of, text_of
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.matrix import Matrix, number_columns
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import OF_WEIGHTING, FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
 from nbtext.model.predictions import rank_labels
@@ -69,10 +69,8 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     return texts
 
 
-# settings of features that apply to the columns of a matrix, and those that apply only if its
-# numbers are counts
+# settings of features that apply to the columns of a matrix
 OF_COLUMNS = ("min_df", "max_df", "max_features", "select")
-OF_COUNTS = ("tf", "idf", "norm")
 
 
 def check_matrix_settings(
@@ -83,7 +81,7 @@ def check_matrix_settings(
     because = "X is a matrix, whose columns are the features"
     if is_weighted:
         because = "X holds weights, not counts"
-    names = OF_COLUMNS if is_weighted else (*OF_COLUMNS, *OF_COUNTS)
+    names = OF_COLUMNS if is_weighted else (*OF_COLUMNS, *OF_WEIGHTING)
     refuse_features(features, because, {name: getattr(features, name) for name in names})
     if is_weighted and settings.keep_sample is not None:
         raise SettingsError(f"does not apply: {because}", where="keep_sample", hint="leave it out")

@@ -31,9 +31,9 @@ train -q LETTERS/train -o letters
 train -q NEWS/train -o 20news
 train -q NEWS/train --ngrams 1,2 -o pairs
 train -q NEWS/train --model bernoulli -o bernoulli
-train -q NEWS/train --model complement --tf log --weighting tfidf -o complement
-train -q NEWS/train --model nbsvm --tf log --weighting tfidf -o nbsvm
-train -q NEWS/train --model svm --tf log --weighting tfidf --ngrams 1,2 -o svm
+train -q NEWS/train --model complement --weighting log-tfidf -o complement
+train -q NEWS/train --model nbsvm --weighting log-tfidf -o nbsvm
+train -q NEWS/train --model svm --weighting log-tfidf --ngrams 1,2 -o svm
 train -q LETTERS/train --model logistic -o logistic
 train -q NEWS/train --model logistic -o logistic
 train -q NEWS/train --model best -o best

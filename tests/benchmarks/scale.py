@@ -57,7 +57,7 @@ JOBS = 2
 MODELS = {
     "default": (),
     "default, pairs": ("--ngrams", "1,2"),
-    "NB-SVM, words": ("--model", "nbsvm", "--tf", "log", "--weighting", "tfidf"),
+    "NB-SVM, words": ("--model", "nbsvm", "--weighting", "log-tfidf"),
 }
 
 _pieces = re.compile(r"(?u)\b\w\w+\b|.", re.DOTALL)

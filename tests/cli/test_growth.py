@@ -30,7 +30,7 @@ def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
     "options",
     [
         ["--keep-sample", "1000"],
-        ["--keep-sample", "50", "--min-df", "2", "--idf", "smooth"],
+        ["--keep-sample", "50", "--min-df", "2", "--weighting", ":smooth"],
         ["--keep-sample", "1000", "--model", "bernoulli", "--hash-bits", "12"],
         ["--keep-sample", "1000", "--weighting", "tfidf", "--model", "complement"],
         ["--keep-sample", "1000", *VIEWS],

@@ -200,6 +200,18 @@ def test_indicator_columns(nbtext: Any, tmp_path: Path, name: str) -> None:
     assert "multi-label: 20 documents, 3 labels" in nbtext(f"{command} --skip-unlabeled").ok().err
 
 
+def test_indicator_columns_of_which_one_is_true(nbtext: Any, tmp_path: Path) -> None:
+    """The model has one label for each document, and reads the same columns again."""
+    table = "text,a,b\n" + "red w,1,0\nblue w,0,1\n" * 10
+    (tmp_path / "t.csv").write_text(table)
+    done = nbtext("train t.csv --label-fields a,b -o m.joblib").ok()
+    assert "20 documents, 2 labels" in done.err
+    assert "multi-label" not in done.err
+    assert nbtext("evaluate t.csv -m m.joblib --to json").ok().json["accuracy"] == 1
+    (tmp_path / "t.csv").write_text(f"{table}w,1,1\n")
+    nbtext("update m.joblib t.csv").refused(1, "t.csv:22: the document has 2 labels (a, b)")
+
+
 @pytest.mark.parametrize("kernel", ["", "off"])
 def test_ids_and_typed_labels_are_trimmed(nbtext: Any, tmp_path: Path, kernel: str) -> None:
     """Ids have the same spelling as labels, with and without the kernel; a blank one is the place

@@ -155,7 +155,7 @@ def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: st
         json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12)
     )
     (tmp_path / "texts.jsonl").write_text(lines)
-    result = nbtext(f"train texts.jsonl --model {model} --idf {idf} -o m")
+    result = nbtext(f"train texts.jsonl --model {model} --weighting :{idf} -o m")
     assert (result.status, result.err.count("\n")) == (0, 1)
     found = nbtext("predict - -m m --to jsonl", input=b"one\n").json
     assert 0 < found["probability"] <= 1

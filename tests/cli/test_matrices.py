@@ -104,7 +104,7 @@ def test_a_matrix_says_what_its_texts_say(
         "--min-df 3 --max-features 200 --ngrams 1,2",
         "--select chi2:50 --weighting tfidf",
         "--view word:1 --view char_wb:2,3:tfidf --model svm",
-        "--tf binary",
+        "--weighting binary",
         "--hash-bits 12",
     ],
 )
@@ -249,7 +249,7 @@ review x.npz --report r.html | --report: does not apply: it shows the texts
 predict x.npz -m m.joblib --add-columns | columns can be added only to
 prevalence x.npz -m m.joblib --group-field month | has no field `month`
 vectorize x.npz --like m.joblib --min-df 2 -o y.npz | --min-df: does not apply
-predict two.npz -m m.joblib | different settings: --ngrams is 1,2 and 1,1
+predict two.npz -m m.joblib | different settings: ngrams is 1,2 and 1,1
 update m.joblib weights.svmlight -o n.joblib | needs counts, and the matrix holds weights
 predict wide.svmlight -m m.joblib | columns without names, and the model has
 update m.joblib wide.svmlight -o n.joblib | columns without names, and the model has

@@ -65,10 +65,12 @@ def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None
 
 
 def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
-    """A word in every document makes `--idf plus-one` negative; training says so instead of running
-    for ever.
+    """A word in every document makes the idf `plus-one` negative; training says so instead of
+    running for ever.
     """
     (tmp_path / "a.tsv").write_text(
         "text\tlabel\nred one\ta\nred two\tb\nred three\ta\nred four\tb\n", encoding="utf-8"
     )
-    nbtext("train a.tsv --idf plus-one -o m.joblib").refused(1, "multinomial needs weights >= 0")
+    nbtext("train a.tsv --weighting :plus-one -o m.joblib").refused(
+        1, "multinomial needs weights >= 0"
+    )

@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("model", ["multinomial", "dirichlet", "complement"])
 def test_naive_bayes_refuses_them(nbtext: Any, folder: Path, model: str) -> None:
     """The inverse document frequency plus-one of a word in every document is below zero."""
-    nbtext(f"train t.jsonl --model {model} --idf plus-one -o m", cwd=folder).refused(
+    nbtext(f"train t.jsonl --model {model} --weighting :plus-one -o m", cwd=folder).refused(
         1, "needs weights >= 0"
     )
 
@@ -32,7 +32,7 @@ def test_naive_bayes_refuses_them(nbtext: Any, folder: Path, model: str) -> None
 @pytest.mark.parametrize("model", ["logistic", "nbsvm", "gaussian", "bernoulli"])
 def test_other_models_accept_them(nbtext: Any, folder: Path, model: str) -> None:
     """Bernoulli takes binary counts, whatever the weighting."""
-    result = nbtext(f"train t.jsonl --model {model} --idf plus-one -o m", cwd=folder).ok()
+    result = nbtext(f"train t.jsonl --model {model} --weighting :plus-one -o m", cwd=folder).ok()
     assert "Warning" not in result.err
     found = nbtext("predict t.jsonl -m m --to jsonl", cwd=folder)
     assert [json.loads(line)["label"] for line in found.out.splitlines()] == ["a", "b"] * 10
@@ -42,12 +42,12 @@ def test_a_matrix_that_holds_them(nbtext: Any, folder: Path) -> None:
     """Naive Bayes refuses it as it refuses the texts; a linear model gives the answers of a model
     of the texts.
     """
-    nbtext("vectorize t.jsonl --idf plus-one -o x.npz", cwd=folder).ok()
+    nbtext("vectorize t.jsonl --weighting :plus-one -o x.npz", cwd=folder).ok()
     for model in ("multinomial", "dirichlet", "complement"):
         nbtext(f"train x.npz --model {model} -o m", cwd=folder).refused(1, "needs weights >= 0")
     answers = []
     for source in ("x.npz", "t.jsonl"):
-        weighting = ["--idf", "plus-one"] if source == "t.jsonl" else []
+        weighting = ["--weighting", ":plus-one"] if source == "t.jsonl" else []
         nbtext(
             "train", source, "--model", "logistic", *weighting, "-o", f"{source}.m", cwd=folder
         ).ok()
@@ -61,5 +61,5 @@ def test_a_matrix_that_holds_them(nbtext: Any, folder: Path) -> None:
 )
 def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
     """The plain inverse document frequency of words that all documents hold is 0."""
-    result = nbtext(f"train same.jsonl --model {model} --idf plain -o m", cwd=folder).ok()
+    result = nbtext(f"train same.jsonl --model {model} --weighting :plain -o m", cwd=folder).ok()
     assert "Warning" not in result.err

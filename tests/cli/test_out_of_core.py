@@ -101,10 +101,8 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
         str(letters / "train"),
         "--model",
         "nbsvm",
-        "--tf",
-        "log",
         "--weighting",
-        "tfidf",
+        "log-tfidf",
     )
     for folder, env in (
         (tmp_path, USUAL),

@@ -122,7 +122,6 @@ like: two
 }
 # whose effect these documents cannot show in each mode, with the reason
 UNSEEN = {
-    "single_label": "a check, which documents of a table without --label-separator always pass",
     "cluster": "results are the same on a cluster; whether there is one needs a connection",
     "id_field": "an id is shown only where a message names a document",
     "min_known": "the models know all words of the documents",
@@ -313,7 +312,6 @@ def test_no_option_is_ignored(
         vectorize d.csv --label fruit -o x.mtx => --label: does not apply: the format mtx has no labels
         train d.csv --exclude *.bak -o x => --exclude: does not apply: SOURCE is not a directory
         train d.npz --skip-empty -o x => --skip-empty: does not apply: SOURCE is a matrix
-        evaluate d.npz -m one --single-label => --single-label: does not apply: SOURCE is a matrix
         evaluate d.npz -m one --label-separator ; => --label-separator: d.npz has no label field
         evaluate d.csv --predictions one.jsonl --separate-fields => --separate-fields: does not apply
         evaluate d.csv --order-field year --seed 7 => --seed: cannot be combined with --order-field

@@ -75,7 +75,7 @@ def test_the_library_and_the_command(nbtext: Any, letters: Path, options: tuple[
 def test_models_of_other_views_are_not_merged(nbtext: Any, letters: Path) -> None:
     for name, views in (("a", VIEWS), ("b", VIEWS[:2])):
         nbtext("train", str(letters / "train"), *views, "-o", f"{name}.joblib").ok()
-    nbtext("merge a.joblib b.joblib -o x").refused(1, "different settings: --view is")
+    nbtext("merge a.joblib b.joblib -o x").refused(1, "different settings: view is")
 
 
 def test_several_labels(nbtext: Any) -> None:

@@ -240,9 +240,9 @@ WRONG = """
 2 evaluate threads.jsonl --order-field '' --folds 3 => --order-field
 # models that change
 1 merge a.joblib a.joblib c.joblib -o m =>
-    a.joblib and c.joblib: the models have different settings: --ngrams is 1,1 and 1,2; train them with
-1 merge a.joblib t.joblib -o m => --idf is none and smooth
-1 merge t.joblib t.joblib -o m => t.joblib: a model with --norm
+    a.joblib and c.joblib: the models have different settings: ngrams is 1,1 and 1,2; train them with
+1 merge a.joblib t.joblib -o m => idf is none and smooth
+1 merge t.joblib t.joblib -o m => t.joblib: a model with a norm
 1 update t.joblib letters/test => --keep-sample N, where N is at least the number of documents
 1 calibrate t.joblib letters/test => train it again
 1 update w.joblib letters/test => this one does not retain all documents
@@ -263,7 +263,7 @@ WRONG = """
 2 train texts.tsv --unlabeled lines.txt --em 5 --model complement -o m => leave it out, or use multinomial, dirichlet or bernoulli
 2 train texts.tsv --unlabeled lines.txt --em 5 --model nbsvm -o m => leave it out, or use multinomial, dirichlet or bernoulli
 2 train texts.tsv --unlabeled lines.txt --em 5 --model best -o m => --model
-2 train texts.tsv --unlabeled lines.txt --em 5 --weighting tfidf -o m => --idf
+2 train texts.tsv --unlabeled lines.txt --em 5 --weighting tfidf -o m => a weighting other than
 2 train texts.tsv --unlabeled lines.txt --em 5 --smoothing 0 -o m => --smoothing
 2 train texts.tsv --unlabeled lines.txt --em 5 --cluster local -o m => --cluster
 2 train texts.tsv --unlabeled - --unlabeled - --em 5 -o m => standard input

@@ -154,31 +154,6 @@ def test_items_of_lists(tmp_path: Path, item: str, labels: tuple[str, ...] | Non
         read_lists(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "settings"),
-    [
-        ("t.jsonl", '{"text": "x", "label": ["a", "a"]}\n{"text": "y", "label": ["a", "b"]}\n', {}),
-        ("t.txt", "__label__a x\n__label__a __label__b y\n", {}),
-        ("t.csv", "text,label\nx,a|a\ny,a|b\n", {"label_separator": "|"}),
-        ("t.csv", "text,a,b\nx,1,0\ny,1,1\n", {"label_fields": ("a", "b")}),
-    ],
-)
-def test_single_label(tmp_path: Path, name: str, content: str, settings: dict[str, Any]) -> None:
-    """With `single_label`, a list of one label is a label, and a document with more is an error at
-    its line.
-    """
-    path = tmp_path / name
-    path.write_text(content)
-    assert read_lists(path, **settings)[1] == ("a", "b")
-    (batch,) = open_source([str(path)], InputSettings(single_label=True, **settings)).batches()
-    line = 3 if name == "t.csv" else 2
-    assert batch.labels == ["a", None]
-    assert str(batch.problems[1]) == (
-        f"{path}:{line}: the document has 2 labels (a, b), but exactly one is expected; "
-        "leave out --single-label, or keep one label for each document"
-    )
-
-
 def test_parts_of_a_batch(tmp_path: Path) -> None:
     """Slices and the rest of a batch keep their lists."""
     path = write_rows(

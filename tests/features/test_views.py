@@ -166,7 +166,7 @@ def test_names_of_views() -> None:
     [
         ({"view": ("words:1",)}, "'words:1' is not ANALYZER:N,N:WEIGHTING"),
         ({"view": ("word",)}, "'word' is not ANALYZER:N,N:WEIGHTING"),
-        ({"view": ("word:1:bm25",)}, "is not ANALYZER:N,N:WEIGHTING"),
+        ({"view": ("word:1:bm25",)}, "'bm25' is not a scheme"),
         ({"view": ("word:2,1",)}, "2,1 is not a range"),
         ({"view": ("word:101",)}, "101 is more than 100"),
         ({"view": ("word:1", "word:1,1")}, "a view is given twice"),

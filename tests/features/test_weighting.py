@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, parse_weighting
 from nbtext.features.weighting import Weighting
 
 CASES = json.loads((Path(__file__).parent / "cases" / "weighting.json").read_text("utf-8"))
@@ -36,6 +36,18 @@ def fitted(counts: np.ndarray, **options: str) -> Weighting:
 def weighed(weighting: Weighting, counts: csr_array) -> csr_array:
     weights = weighting.weights(counts.indptr, counts.indices, counts.data)
     return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def test_names() -> None:
+    """A scheme, or TF:IDF:NORM, whose parts may be left out; a view is named in one way."""
+    assert parse_weighting("log::l2") == parse_weighting("log-l2") == ("log", "none", "l2")
+    assert parse_weighting(":smooth") == ("count", "smooth", "none")
+    views = FeatureSettings(view=("word:1:log::l2", "char:1::plain"))
+    assert views.view == ("char:1:count:plain:none", "word:1:log-l2")
+    assert [(each.tf, each.idf) for each in views.of_views] == [("count", "plain"), ("log", "none")]
+    for wrong in ("", "log:smoth", "count:none:none:l2"):
+        with pytest.raises(ValueError, match="is not a scheme"):
+            parse_weighting(wrong)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["label"])

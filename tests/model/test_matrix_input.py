@@ -336,7 +336,7 @@ def test_several_labels(tmp_path: Path) -> None:
 
 
 def test_negative_weights_are_for_linear_models() -> None:
-    """`--idf plus-one` is negative for a word of every document: Naive Bayes refuses it, and says
+    """`idf="plus-one"` is negative for a word of every document: Naive Bayes refuses it, and says
     what to use.
     """
     texts = ["red apple", "red plum", "red sour", "red sweet"]

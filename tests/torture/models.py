@@ -53,20 +53,20 @@ BROKEN = re.compile(rb"internal error|Traceback|Warning")
 # each kind of model: the options of `nbtext train`
 KINDS = {
     "multinomial": "",
-    "multinomial-binary": "--tf binary --smoothing 0",
+    "multinomial-binary": "--weighting binary --smoothing 0",
     "multinomial-kept": "--keep-sample 20 --min-df 2 --prior 1,2,3",
     "bernoulli": "--model bernoulli",
     "dirichlet": "--model dirichlet",
     "complement": "--model complement --normalize-weights --weighting tfidf",
     "categorical": "--model categorical --values 3",
-    "gaussian": "--model gaussian --idf smooth --norm l2",
+    "gaussian": "--model gaussian --weighting tfidf",
     "logistic": "--model logistic --weighting tfidf",
-    "nbsvm": "--model nbsvm --tf binary",
+    "nbsvm": "--model nbsvm --weighting binary",
     "hashed": "--hash-bits 5",
     "offsets": "--optimize macro_f1 --ngrams 1,2",
-    "relative": "--tf relative --norm l1 --no-calibrate",
+    "relative": "--weighting relative::l1 --no-calibrate",
     "semi-supervised": "--unlabeled test.csv --em 3",
-    "small": "--model nbsvm --ngrams 1,2 --idf smooth --max-model-bytes 5KB",
+    "small": "--model nbsvm --ngrams 1,2 --weighting :smooth --max-model-bytes 5KB",
     "several-svm": "--model svm --label-separator | --weighting tfidf",
 }
 

@@ -68,7 +68,7 @@ def check_semi_supervised(features: FeatureSettings, settings: ModelSettings) ->
         "class_weight": settings.class_weight is not None,
         "--min-recall or --min-precision": settings.has_targets,
         "--smoothing 0": settings.smoothing == 0,
-        "--idf, --norm, or --tf relative or log": not is_counting,
+        "a weighting other than counts or binary": not is_counting,
     }
     for option, is_given in refused.items():
         if is_given:

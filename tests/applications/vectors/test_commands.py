@@ -209,8 +209,8 @@ REFUSED = {
     **{
         options: f"{options.split()[-2]}: cannot be combined with word vectors"
         for options in (
-            "--idf smooth",
-            "--model best --idf smooth",
+            "--weighting :smooth",
+            "--model best --weighting :smooth",
             "--hash-bits 9",
             "--vocabulary words.txt",
             "--max-features 5",

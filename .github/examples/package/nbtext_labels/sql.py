@@ -27,14 +27,15 @@ def check_sum(model: FittedModel) -> None:
     """
     check_dense(model)
     weighting = model.weighting
-    hint = "export it as csv, or train without --weighting, --tf and --norm"
+    hint = "export it as csv, or train with --weighting counts or binary"
     if weighting.tf not in ("count", "binary"):
         raise ModelError(
-            f"a model with --tf {weighting.tf} cannot be exported in this format", hint=hint
+            f"a model with term frequencies {weighting.tf} cannot be exported in this format",
+            hint=hint,
         )
     if weighting.norm != "none":
         raise ModelError(
-            f"a model with --norm {weighting.norm} cannot be exported in this format", hint=hint
+            f"a model with norm {weighting.norm} cannot be exported in this format", hint=hint
         )
 
 
