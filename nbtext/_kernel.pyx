@@ -33,7 +33,7 @@ cdef class Later:
 
 
 np = Later("numpy")
-document_counts, vocabularies = Later("nbtext.features.document_counts"), Later("nbtext.features.vocabulary")
+document_table, vocabularies = Later("nbtext.features.document_table"), Later("nbtext.features.vocabulary")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
 

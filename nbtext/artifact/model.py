@@ -47,7 +47,7 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.csr import running_sums
-from nbtext.features.document_counts import concatenate
+from nbtext.features.document_table import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
 from nbtext.features.weighting import Weighting
@@ -171,7 +171,7 @@ def _join_views(views: list[View]) -> View:
 
 def write_counts(counts: CorpusCounts) -> Record:
     """Return counts of texts as plain data."""
-    sample = replace(counts.sample, groups=None, token_lengths=None, n_tokens=None)
+    sample = replace(counts.sample, rows=None, groups=None, token_lengths=None, n_tokens=None)
     found: Record = write(replace(counts, sample=sample))
     return found
 

@@ -33,7 +33,7 @@ from nbtext.bayes.smoothing import Scored, Selection, judge
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import align_documents
 from nbtext.features.csr import running_sums
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
@@ -82,7 +82,7 @@ class Original(NamedTuple):
 
     model: FittedModel
     document_frequencies: Floats
-    known: DocumentCounts | None
+    known: DocumentTable | None
 
 
 def limit_size(
@@ -137,7 +137,7 @@ def limit_size(
     original = Original(full, frequencies, _take_known(counts, full))
     order = rank_features(full, frequencies)
     n_features = _find_number(original, order, numbers, max_bytes)
-    held_out: Iterator[tuple[Original, DocumentCounts]] = iter(())
+    held_out: Iterator[tuple[Original, DocumentTable]] = iter(())
     if not full.task.is_exclusive or full.unlabeled is not None:
         pass  # nothing calibrates several labels again, or models of unlabeled documents
     elif documents is not None:
@@ -178,7 +178,7 @@ def keep_features(
     features: Integers,
     numbers: DocumentNumbers,
     steps: Floats | float = 0.0,
-    known: DocumentCounts | None = None,
+    known: DocumentTable | None = None,
 ) -> FittedModel:
     """Return a model of these features only, with weights in 8 bits; those whose weights become 0
     go, too.
@@ -350,7 +350,7 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
     return found
 
 
-def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCounts | None:
+def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentTable | None:
     """Return some documents of counts over the features of a linear model; None of others."""
     if counts is None or not len(counts.sample) or not fitted.model_settings.is_linear:
         return None
@@ -359,7 +359,7 @@ def _take_known(counts: CorpusCounts | None, fitted: FittedModel) -> DocumentCou
     )
 
 
-def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, DocumentCounts]]:
+def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, DocumentTable]]:
     """Yield models of most of the training documents, and the other ones: none, if the model
     retains too few.
     """
@@ -411,7 +411,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
 
 def _judge(
     full: FittedModel,
-    held_out: Iterator[tuple[Original, DocumentCounts]],
+    held_out: Iterator[tuple[Original, DocumentTable]],
     n_features: int,
     numbers: DocumentNumbers,
 ) -> tuple[Selection | None, tuple[float, float] | None]:

@@ -61,7 +61,7 @@ from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.numerics import exp, log, log1p
 from nbtext.records import LazyProperty, frozen
@@ -253,7 +253,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     """
 
     counts: LabelCounts
-    documents: DocumentCounts
+    documents: DocumentTable
     sets: LabelSets
     n_hapax: Array | None
     start: int = 0

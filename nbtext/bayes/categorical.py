@@ -13,7 +13,7 @@ from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns, derive, log_share
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp
 from nbtext.records import frozen
 
@@ -71,7 +71,7 @@ class ValueCounts(ClassStatistics):
 
 
 def count_values(
-    statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int
+    statistics: ClassStatistics, documents: DocumentTable, *, n_values: int
 ) -> ValueCounts:
     """Count the values of each feature in each class.
 

@@ -19,7 +19,7 @@ from nbtext.bayes import plain
 from nbtext.documents.blocks import cut
 from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
-from nbtext.features.document_counts import ClassCounts, DocumentCounts
+from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import mix64
 from nbtext.kernel import choose_version
 from nbtext.numerics import log
@@ -336,13 +336,13 @@ class ClassStatistics:
             totals=self.totals and self.totals.change(spread),
         )
 
-    def locate(self, documents: DocumentCounts) -> Integers:
+    def locate(self, documents: DocumentTable) -> Integers:
         """Return, for each entry of documents of this corpus, the entry of its feature and class in
         the statistics.
         """
         return documents.locate(self.indptr, self.classes)
 
-    def may_hold(self, documents: DocumentCounts) -> Mask:
+    def may_hold(self, documents: DocumentTable) -> Mask:
         """Return whether each document, together with its copies, may be in this corpus,
         (n_documents,).
         """
@@ -374,7 +374,7 @@ class ClassStatistics:
         return _combine(self, other, sign=-1)
 
 
-def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
+def count_classes(documents: DocumentTable, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
     counts = documents.counts.astype(np.int32 if documents.is_counted else np.float64, copy=False)
     sums = sum_classes(
@@ -424,7 +424,7 @@ class LabelSets:
 
 
 def count_label_sets(
-    documents: DocumentCounts, sets: LabelSets, *, n_features: int, n_labels: int
+    documents: DocumentTable, sets: LabelSets, *, n_features: int, n_labels: int
 ) -> ClassStatistics:
     """Count documents by label; the class of a document is the number of its set."""
     return sum_over_sets(count_classes(documents, n_features, len(sets)), sets, n_labels)

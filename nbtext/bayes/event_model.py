@@ -16,7 +16,7 @@ from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.records import LazyProperty, frozen
 
 Entries = Integers | slice  # of class statistics
@@ -36,7 +36,7 @@ class LeftOut:
     ignores_unseen  whether features that no remaining document has are out of vocabulary
     """
 
-    documents: DocumentCounts
+    documents: DocumentTable
     all_copies: Integers
     indptr: Integers
     classes: Integers32
@@ -71,7 +71,7 @@ class LeftOut:
         return entry_rows(self.indptr)
 
     @LazyProperty
-    def pairs(self) -> DocumentCounts:
+    def pairs(self) -> DocumentTable:
         """One document for each pair, whose class is that of the pair."""
         # usually each row has one class
         is_one = np.array_equal(self.rows, np.arange(len(self)))
@@ -129,7 +129,7 @@ class LeftOut:
         return replaced
 
 
-def sum_unseen(documents: DocumentCounts, copies: Integers, frequencies: Integers) -> Floats:
+def sum_unseen(documents: DocumentTable, copies: Integers, frequencies: Integers) -> Floats:
     """Return the sum of the counts (or weights) of the features of each document that no other
     document has, except for its copies, (n_documents,).
 
@@ -218,7 +218,7 @@ class EventModel:
     options: tuple[str, ...] = ("smoothing", "prior")
 
     def choose_joint(
-        self, statistics: ClassStatistics, documents: DocumentCounts, smoothings: Sequence[float]
+        self, statistics: ClassStatistics, documents: DocumentTable, smoothings: Sequence[float]
     ) -> LeaveOneOutScores | None:
         """Return `leave_one_out_joint` if it can be used for these numbers and smoothings."""
         is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted

@@ -12,7 +12,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import Entries, EventModel, LeftOut
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
 from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import log, log1p
 from nbtext.records import frozen
 
@@ -60,7 +60,7 @@ class Moments(ClassStatistics):
 
 
 def compute_moments(
-    statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int = 0
+    statistics: ClassStatistics, documents: DocumentTable, *, n_values: int = 0
 ) -> Moments:
     """Return means and variances of each feature in each class, without a dense matrix.
 

@@ -53,7 +53,7 @@ from nbtext.bayes.newton import minimize, solve_densely
 from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
-from nbtext.features.document_counts import count_repeated
+from nbtext.features.document_table import count_repeated
 from nbtext.numerics import dot, exp, log, log1p, power, sigmoid
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen

@@ -21,9 +21,9 @@ from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
 from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
 from nbtext.features.csr import entries_of, run_starts
-from nbtext.features.document_counts import (
+from nbtext.features.document_table import (
     EMPTY_HASH,
-    DocumentCounts,
+    DocumentTable,
     concatenate,
     number_contents,
 )
@@ -49,7 +49,7 @@ class LeftOutDocuments:
     COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax",)  # fields with a value for each document
 
     statistics: ClassStatistics
-    documents: DocumentCounts
+    documents: DocumentTable
     n_hapax: Array | None
     is_new: Mask | None = None
 
@@ -65,7 +65,7 @@ class LeftOutDocuments:
 
     def leave_out(
         self,
-        documents: DocumentCounts,
+        documents: DocumentTable,
         contents: Integers,
         members: tuple[Integers, Integers32],
     ) -> LeftOut:
@@ -135,7 +135,7 @@ class LeftOutDocuments:
         """
         return self._change(self.documents.slice(start, stop), lambda column: column[start:stop])
 
-    def _change(self, documents: DocumentCounts, change: Callable[[Array], Array]) -> Self:
+    def _change(self, documents: DocumentTable, change: Callable[[Array], Array]) -> Self:
         """Return other documents, with another array in place of each of COLUMNS."""
         changed = {
             name: change(column)
@@ -187,7 +187,7 @@ class LeaveOneOut(LeftOutDocuments):
     COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "hapax_sums")
 
     statistics: ClassStatistics
-    documents: DocumentCounts
+    documents: DocumentTable
     n_hapax: Array | None
     model: EventModel
     prior: Prior
@@ -315,7 +315,7 @@ class LeaveOneOut(LeftOutDocuments):
 
 
 def count_hapaxes(
-    statistics: ClassStatistics, documents: DocumentCounts, is_new: Mask | None = None
+    statistics: ClassStatistics, documents: DocumentTable, is_new: Mask | None = None
 ) -> Floats:
     """Return the sum of the counts (or weights) of the features that occur only in each document
     and its duplicates, (n_documents,).
@@ -405,7 +405,7 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
     is_judged = statistics.class_documents > empty
     classes = np.repeat(np.arange(len(empty), dtype=np.int32), numbers * is_judged)
     zeros = np.zeros(len(classes))
-    represented = DocumentCounts(
+    represented = DocumentTable(
         np.zeros(len(classes) + 1, dtype=np.int64),
         documents.indices[:0],
         documents.counts[:0],
@@ -425,5 +425,7 @@ def _join(one: LeaveOneOut, other: LeaveOneOut) -> LeaveOneOut:
         for name in one.COLUMNS
         if (column := getattr(one, name)) is not None
     }
-    documents = concatenate([replace(part.documents, groups=None) for part in (one, other)])
+    documents = concatenate(
+        [replace(part.documents, rows=None, groups=None) for part in (one, other)]
+    )
     return replace(one, documents=documents, **columns)

@@ -21,7 +21,7 @@ from nbtext.features.csr import (
     select_class,
     split_columns,
 )
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.hashing import mix64
 from nbtext.numerics import exp, log
 from nbtext.records import frozen
@@ -298,7 +298,7 @@ class ClassWeights:
         return weights
 
 
-def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
+def derive(documents: DocumentTable, derivation: Derivation) -> DocumentTable:
     """Return the documents over the derived columns."""
     indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
     return replace(documents, indptr=indptr, indices=indices, counts=values)

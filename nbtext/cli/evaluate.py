@@ -167,7 +167,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import add_overlaps
-    from nbtext.features.document_counts import count_repeated
+    from nbtext.features.document_table import count_repeated
     from nbtext.model.tasks import TASKS
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at

@@ -44,6 +44,7 @@ from nbtext.errors import InputError, number_of
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
+MAX_BLOCK_ROWS = 1 << 32  # documents of a block, whose rows have numbers
 MAX_LABEL_CHARACTERS = 1000
 MIN_OBJECTS = 10  # at the beginning of a file, all of which may lack a key by mistake
 UNLABELED = "without a label (--skip-unlabeled)"
@@ -150,6 +151,9 @@ class Batch:
         Number of documents that name an encoding that does not exist, by its name.
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
+    row_numbers : sequence of int, optional
+        The number of each document in its source, ascending, by which its counts are found again.
+        None: nothing looks for them.
     origin : str
         The prefix of the line number in the location of a document: `FILE:`, or "" for standard
         input.
@@ -182,6 +186,7 @@ class Batch:
     repaired_bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
     groups: list[str] | None = None
+    row_numbers: Sequence[int] | None = None
     origin: str = ""
     line_numbers: Sequence[int | str] | None = None
     are_files: bool = False
@@ -339,7 +344,7 @@ class Batch:
         """
         has_rows = self.problems or self.left_out
         places = {row: place for place, row in enumerate(kept)} if has_rows else {}
-        names = ("ids", "labels", "groups", "line_numbers", "fields")
+        names = ("ids", "labels", "groups", "row_numbers", "line_numbers", "fields")
         columns = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
@@ -748,6 +753,15 @@ def read_each(
             problems.setdefault(row, problem)
         found.append(result)
     return found
+
+
+def number_rows(batch: Batch, number: int) -> Batch:
+    """Return the documents of a block, each with its number in the source.
+
+    number  of the block
+    """
+    first = number * MAX_BLOCK_ROWS
+    return replace(batch, row_numbers=range(first, first + len(batch)))
 
 
 def read_groups(

@@ -16,13 +16,13 @@ import numpy as np
 
 from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import COMBINED, ModelSettings, check_label_count
-from nbtext.documents.batch import Batch, join_batches
+from nbtext.documents.batch import Batch, join_batches, number_rows
 from nbtext.documents.times import sort_keys
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 from nbtext.features.counting import align_documents
-from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.document_table import DocumentTable, number_contents
 from nbtext.features.folds import stratified_folds
 from nbtext.features.matrix_counter import known_tokens, require_counts
 from nbtext.features.settings import FeatureSettings
@@ -124,7 +124,7 @@ def cross_validate(
 
 def predict_documents(
     training: CorpusCounts,
-    held_out: DocumentCounts,
+    held_out: DocumentTable,
     labels: Sequence[Labels],
     *,
     features: FeatureSettings,
@@ -139,7 +139,7 @@ def predict_documents(
     Parameters
     ----------
     training : CorpusCounts
-    held_out : DocumentCounts
+    held_out : DocumentTable
         The documents to predict.
     labels : sequence of tuple of str
         The labels of each class of the documents to predict.
@@ -208,11 +208,11 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     else:
         corpus = count(features, on_batch)
     decisions.check(corpus.labels, corpus.label_sets is None)
-    marks: Array | None = None
+    marks: Integers | None = None
     if has_ids:
-        marks, groups = places.split(corpus.sample)
-        corpus = replace(corpus, sample=replace(corpus.sample, groups=groups))
+        marks = corpus.sample.rows
     is_forward = settings.order_field is not None
+    groups = corpus.sample.groups
     folds = assign_folds(corpus.sample, settings)
 
     def predict() -> Iterator[PredictedBatch]:
@@ -238,7 +238,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
                 found = found._replace(
                     predictions=replace(part, ids=ids),
                     places=own,
-                    groups=groups[rows].tolist(),
+                    groups=None if groups is None else groups[rows].tolist(),
                     excerpts=excerpts,
                 )
             yield found
@@ -279,9 +279,9 @@ def cross_validate_search(
     documents = join_batches(batches)
     corpus = counter.finish()
     del batches
-    marks, groups = places.split(corpus.sample)
+    assert corpus.sample.rows is not None  # of the marks
     # of the documents as they were read; the sample has them in another order
-    folds = assign_folds(replace(corpus.sample, groups=groups), settings)[np.argsort(marks)]
+    folds = assign_folds(corpus.sample, settings)[np.argsort(corpus.sample.rows)]
     names = {label for label in documents.single_labels() if label is not None}
     check_label_count(len(names), "cross-validation", "folds")
     decisions.check(sorted(names), True)
@@ -317,33 +317,21 @@ def cross_validate_search(
 
 
 class _Places:
-    """Remembers where each document of a source is, in the groups of the sample that it is counted
-    to.
-    """
+    """Remembers the id and the excerpt of each document of a source, by its row number."""
 
     def __init__(self) -> None:
-        # the id and the excerpt of each, by the number of the block
-        self._documents: dict[int, list[tuple[str, str]]] = {}
+        self._documents: dict[int, tuple[str, str]] = {}
 
     def mark(self, number: int, batch: Batch) -> Batch:
-        """Return the documents of a block; the group of each ends with its place."""
-        self._documents[number] = list(zip(batch.ids, _list_excerpts(batch), strict=True))
-        groups = batch.groups or [""] * len(batch)
-        return replace(
-            batch, groups=[f"{group}\0{number:09d}.{row:09d}" for row, group in enumerate(groups)]
-        )
+        """Return the documents of a block, each with its row number."""
+        batch = number_rows(batch, number)
+        pairs = zip(batch.ids, _list_excerpts(batch), strict=True)
+        self._documents.update(zip(batch.row_numbers or (), pairs, strict=True))
+        return batch
 
-    def split(self, documents: DocumentCounts) -> tuple[Array, Array]:
-        """Return the places of documents, and their groups."""
-        marked = documents.groups.tolist() if documents.groups is not None else []
-        parts = [text.rpartition("\0") for text in marked]
-        places = np.array([place for _, _, place in parts], dtype=object)
-        return places, np.array([group for group, _, _ in parts], dtype=object)
-
-    def documents_at(self, places: list[str]) -> list[tuple[str, str]]:
-        """Return the ids and the excerpts of the documents at some places."""
-        pairs = (map(int, place.split(".")) for place in places)
-        return [self._documents[number][row] for number, row in pairs]
+    def documents_at(self, rows: Sequence[int]) -> list[tuple[str, str]]:
+        """Return the ids and the excerpts of the documents with some row numbers."""
+        return [self._documents[row] for row in rows]
 
 
 def _list_excerpts(batch: Batch) -> list[str]:
@@ -364,7 +352,7 @@ def _check_folds(batch: Batch) -> Batch:
     return batch
 
 
-def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> Integers:
+def assign_folds(documents: DocumentTable, settings: FoldSettings) -> Integers:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only
     trained on.
 
@@ -372,7 +360,7 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> Integers:
 
     Parameters
     ----------
-    documents : DocumentCounts
+    documents : DocumentTable
         With the group or timestamp of each document if the settings ask for it.
 
     Raises

@@ -10,7 +10,7 @@ import numpy as np
 from nbtext.documents.batch import Batch
 from nbtext.errors import number_of
 from nbtext.features.counting import counter
-from nbtext.features.document_counts import EMPTY_HASH
+from nbtext.features.document_table import EMPTY_HASH
 from nbtext.features.matrix_counter import MatrixCounter, name_numbered
 from nbtext.model.corpus_counts import ALL_HASHES, N_TRAINED
 from nbtext.model.fitted_model import TrainedModel

@@ -17,7 +17,6 @@ from threading import Lock
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.arrays import Array, Bytes, Floats, Hashes, Integers, Integers32
 from nbtext.features.analyzer import (
@@ -36,7 +35,7 @@ from nbtext.features.csr import (
     run_starts,
     running_sums,
 )
-from nbtext.features.document_counts import ClassCounts, DocumentCounts
+from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import (
     bucket_hashes,
     buckets,
@@ -80,12 +79,12 @@ class Counter:
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
         self._counts = ClassCounter()
 
-    def rows(self, columns: TokenColumns) -> DocumentCounts:
+    def rows(self, columns: TokenColumns) -> DocumentTable:
         """Count each document's features.
 
         A fixed or hashed counter returns final columns, ascending within a row; features outside
         the vocabulary are in n_tokens only. A growing one returns provisional columns, which
-        `DocumentCounts.arrange` replaces.
+        `DocumentTable.arrange` replaces.
         """
         return self._rows(columns).sort_features()
 
@@ -94,13 +93,12 @@ class Counter:
         columns: TokenColumns,
         classes: Integers32,
         keep_below: int,
-        groups: NDArray[np.object_] | None = None,
-    ) -> DocumentCounts:
+    ) -> DocumentTable:
         """Add each document's counts to its class; return the documents with a hash below a bound,
-        with their groups.
+        with the row of each among these documents.
 
         For a growing or hashed counter. Documents of class -1 are skipped. The hash depends
-        on the document's features and counts only. `DocumentCounts.arrange` gives them their final
+        on the document's features and counts only. `DocumentTable.arrange` gives them their final
         columns.
 
         keep_below  from 0 (none) to 2**64 (all)
@@ -116,9 +114,8 @@ class Counter:
             if keep_below
             else np.empty(0, dtype=np.int64)
         )
-        groups = groups[labeled] if groups is not None else None
         return replace(
-            rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None
+            rows, classes=classes[labeled], hashes=hashes, rows=labeled, n_tokens=None
         ).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, Integers32]:
@@ -173,7 +170,7 @@ class Counter:
             known,
         )
 
-    def _rows(self, columns: TokenColumns) -> DocumentCounts:
+    def _rows(self, columns: TokenColumns) -> DocumentTable:
         """Return the counts of documents, each in the order in which its features occur; of
         buckets, sorted.
         """
@@ -198,7 +195,7 @@ class Counter:
                 return rows.filter_entries(rows.indices >= 0)
             return _count(documents, lambda terms: map(self._numbers.__getitem__, terms))
 
-    def _entry_hashes(self, rows: DocumentCounts) -> Hashes:
+    def _entry_hashes(self, rows: DocumentTable) -> Hashes:
         """Return the hash of each entry's feature."""
         if self._hash_bits is not None:
             return bucket_hashes(rows.indices)
@@ -234,7 +231,7 @@ class ViewCounter:
         self._prepared: tuple[SparseWeights | None, list[Any]] = None, []
         self._sums: list[ClassCounts] = []  # of each view, after `vocabulary`
 
-    def rows(self, columns: TokenColumns) -> DocumentCounts:
+    def rows(self, columns: TokenColumns) -> DocumentTable:
         """See Counter."""
         return self._join([each.rows(columns) for each in self._counters])
 
@@ -243,17 +240,16 @@ class ViewCounter:
         columns: TokenColumns,
         classes: Integers32,
         keep_below: int,
-        groups: NDArray[np.object_] | None = None,
-    ) -> DocumentCounts:
+    ) -> DocumentTable:
         """See Counter. The hash of a document follows from its hashes in all views."""
         below = 1 << 64 if keep_below else 0
-        parts = [each.count(columns, classes, below, groups) for each in self._counters]
+        parts = [each.count(columns, classes, below) for each in self._counters]
         hashes = join_hashes(self._names, [part.hashes for part in parts])
         rows = replace(
             self._join(parts),
             classes=parts[0].classes,
             hashes=hashes,
-            groups=parts[0].groups,
+            rows=parts[0].rows,
             n_tokens=None,
         )
         return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
@@ -312,7 +308,7 @@ class ViewCounter:
         scores, n_tokens, n_known = (np.sum(values, axis=0) for values in zip(*found, strict=True))
         return scores, n_tokens, n_known
 
-    def _join(self, parts: Sequence[DocumentCounts]) -> DocumentCounts:
+    def _join(self, parts: Sequence[DocumentTable]) -> DocumentTable:
         """Return the rows of all views as one, without hashes and classes."""
         if self._bounds is None:
             indices = [
@@ -331,7 +327,7 @@ class ViewCounter:
             np.zeros(len(parts[0]), np.int64) if part.n_tokens is None else part.n_tokens
             for part in parts
         ]
-        return DocumentCounts.from_texts(*rows, np.sum(n_tokens, axis=0))
+        return DocumentTable.from_texts(*rows, np.sum(n_tokens, axis=0))
 
 
 def _growing_numbers() -> collections.defaultdict[str, int]:
@@ -341,7 +337,7 @@ def _growing_numbers() -> collections.defaultdict[str, int]:
     return numbers
 
 
-def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts:
+def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentTable:
     """Count the features of each document, in the order of their first occurrence."""
     indptr = array("q", [0])
     indices = array("i")
@@ -353,7 +349,7 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts
         counts.fromlist(list(times.values()))
         indptr.append(len(indices))
         n_tokens.append(len(features))
-    return DocumentCounts.from_texts(
+    return DocumentTable.from_texts(
         np.frombuffer(indptr, dtype=np.int64),
         np.frombuffer(indices, dtype=np.int32),
         np.frombuffer(counts, dtype=np.int32),
@@ -373,7 +369,7 @@ class ClassCounter:
         self._waiting: list[tuple[Integers, Integers32]] = []
         self._n_waiting = 0
 
-    def add(self, rows: DocumentCounts, classes: Integers32) -> None:
+    def add(self, rows: DocumentTable, classes: Integers32) -> None:
         """Add each row to its class; classes (n_documents,) are >= 0."""
         entry_classes = np.repeat(classes, np.diff(rows.indptr))
         self._waiting.append(
@@ -483,8 +479,8 @@ def find_known_columns(vocabulary: Vocabulary, known: Vocabulary) -> Integers32:
 
 
 def align_documents(
-    documents: DocumentCounts, vocabulary: Vocabulary | None, known: Vocabulary | None
-) -> DocumentCounts:
+    documents: DocumentTable, vocabulary: Vocabulary | None, known: Vocabulary | None
+) -> DocumentTable:
     """Return documents over the features of another vocabulary, without unknown features; hashed
     features stay.
     """

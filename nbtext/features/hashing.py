@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nbtext.arrays import Hashes, Integers32
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.vocabulary import Vocabulary
 
 FNV_START = 0xCBF29CE484222325
@@ -71,7 +71,7 @@ def bucket_hashes(buckets: Integers32) -> Hashes:
     return mix64(buckets.astype(np.uint64) + np.uint64(1))
 
 
-def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
+def document_hashes(rows: DocumentTable, hashes: Hashes) -> Hashes:
     """Return a hash of the features and counts (or weights) of each row, (n_documents,),
     independent of column numbers.
 

@@ -44,7 +44,7 @@ from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, is_url, open_stream, warn
 from nbtext.errors import InputError, ModelError, NbtextError, NbtextWarning
 from nbtext.features.counting import align_documents
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
@@ -130,7 +130,7 @@ class Matrix:
 
     Attributes
     ----------
-    rows : DocumentCounts
+    rows : DocumentTable
         The counts of the documents, int32 or int64; of numbered columns, counts or weights.
     vocabulary : Vocabulary, optional
         The names of all features of the documents; None if they are hashed or numbered.
@@ -148,7 +148,7 @@ class Matrix:
         to the last entry.
     """
 
-    rows: DocumentCounts
+    rows: DocumentTable
     vocabulary: Vocabulary | None
     n_features: int
     ids: list[str]
@@ -176,7 +176,7 @@ class Matrix:
             return Vocabulary.of_numbers(self.n_features)
         return self.vocabulary
 
-    def weigh(self) -> DocumentCounts:
+    def weigh(self) -> DocumentTable:
         """Return the weights of the columns."""
         rows = self.rows
         columns = self.columns
@@ -430,12 +430,12 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     )
 
 
-def _documents(indptr: Array, indices: Array, data: Array) -> DocumentCounts:
+def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
     """Return the rows of a matrix."""
     indptr = indptr.astype(np.int64, copy=False)
     indices = indices.astype(np.int32, copy=False)
     none = np.zeros(len(indptr) - 1, dtype=np.int64)
-    return DocumentCounts.from_texts(indptr, indices, data, none)
+    return DocumentTable.from_texts(indptr, indices, data, none)
 
 
 def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.arrays import Hashes, Integers, Integers32
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import ClassCounter, find_known_columns, merge_sorted
 from nbtext.features.csr import split_columns
-from nbtext.features.document_counts import ClassCounts, DocumentCounts
+from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import bucket_hashes, document_hashes, join_hashes, vocabulary_hashes
 from nbtext.features.matrix import Matrix
 from nbtext.features.settings import ANALYSIS, FeatureSettings
@@ -52,7 +51,7 @@ class MatrixCounter:
         self.has_weights = False  # instead of counts
         self.is_numbered = False
 
-    def rows(self, matrix: Matrix) -> DocumentCounts:
+    def rows(self, matrix: Matrix) -> DocumentTable:
         """Return the rows over the features of the model; others are in n_tokens only."""
         rows = check_numbers(matrix)
         columns, _ = self._find(matrix, self._find_known)
@@ -63,13 +62,16 @@ class MatrixCounter:
         matrix: Matrix,
         classes: Integers32,
         keep_below: int,
-        groups: NDArray[np.object_] | None = None,
-    ) -> DocumentCounts:
+    ) -> DocumentTable:
         """See Counter. The sums of weights are not those of `class_counts`."""
         columns, hashes = self._find(matrix, self._add_names)
         rows = hash_rows(check_numbers(matrix), hashes, matrix.names, self._settings.view)
         rows = replace(
-            rows, indices=columns[rows.indices], classes=classes, groups=groups, n_tokens=None
+            rows,
+            indices=columns[rows.indices],
+            classes=classes,
+            rows=np.arange(len(rows)),
+            n_tokens=None,
         )
         if rows.is_counted:
             self._sums.add(rows, classes)
@@ -147,7 +149,7 @@ class MatrixCounter:
         return numbers[theirs]
 
 
-def check_numbers(matrix: Matrix) -> DocumentCounts:
+def check_numbers(matrix: Matrix) -> DocumentTable:
     """Return the counts, or weights, of all features of the documents.
 
     raises  InputError: a number is too large
@@ -175,8 +177,8 @@ def hash_features(matrix: Matrix, views: Sequence[str]) -> Hashes:
 
 
 def hash_rows(
-    rows: DocumentCounts, hashes: Hashes, names: Vocabulary | None, views: Sequence[str]
-) -> DocumentCounts:
+    rows: DocumentTable, hashes: Hashes, names: Vocabulary | None, views: Sequence[str]
+) -> DocumentTable:
     """Return rows with the hashes of their contents; `hashes` and `names` are of the features."""
     if not views or names is None:
         return replace(rows, hashes=document_hashes(rows, hashes[rows.indices]))
@@ -198,7 +200,7 @@ def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
         raise InputError(f"the matrix and the model, or another SOURCE, {found}", hint=LIKE_HINT)
 
 
-def known_tokens(rows: DocumentCounts) -> Integers:
+def known_tokens(rows: DocumentTable) -> Integers:
     """Return the number of known tokens of each document, (n_documents,): 1 where the length is not
     known.
     """

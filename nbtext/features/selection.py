@@ -9,7 +9,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.errors import ModelError, SettingsError, number_of
 from nbtext.features.csr import row_sums
-from nbtext.features.document_counts import ClassCounts
+from nbtext.features.document_table import ClassCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.numerics import log
 

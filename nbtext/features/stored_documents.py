@@ -22,7 +22,7 @@ import numpy as np
 from nbtext.arrays import Array, Hashes, Integers, Integers32, Mask
 from nbtext.errors import OutputError
 from nbtext.features.csr import running_sums
-from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
+from nbtext.features.document_table import DocumentTable, concatenate, take_smallest
 from nbtext.output import convert_errors
 
 # Entries (a feature of a document) up to which the documents of a linear model stay in memory,
@@ -187,7 +187,7 @@ class Spill:
         """
         return bool(self._files)
 
-    def add(self, documents: DocumentCounts) -> bool:
+    def add(self, documents: DocumentTable) -> bool:
         """Count documents; return whether documents are to be stored."""
         with self._lock:
             self._n_entries += len(documents.indices)
@@ -221,7 +221,7 @@ class Spill:
             )
         self._files.append(ArrayFile(self.folder))
 
-    def store(self, documents: DocumentCounts) -> SortedRun:
+    def store(self, documents: DocumentTable) -> SortedRun:
         """Store a run."""
         file = self._files[0]
         largest = documents.counts.max(initial=0)
@@ -234,7 +234,7 @@ class Spill:
             documents.hashes,
         )
 
-    def load(self, run: SortedRun, first: int, last: int, start: int) -> DocumentCounts:
+    def load(self, run: SortedRun, first: int, last: int, start: int) -> DocumentTable:
         """Return the documents of a run from `first` up to `last`; `start` is the first one's first
         entry.
         """
@@ -243,7 +243,7 @@ class Spill:
         indices, counts = (
             self._files[0].read(place).astype(np.int32, copy=False) for place in places
         )
-        return DocumentCounts(
+        return DocumentTable(
             indptr, indices, counts, run.classes[first:last], run.hashes[first:last]
         )
 
@@ -278,7 +278,7 @@ class StoredDocuments:
 
     @classmethod
     def of(
-        cls, spill: Spill, documents: DocumentCounts, n_features: int, n_classes: int
+        cls, spill: Spill, documents: DocumentTable, n_features: int, n_classes: int
     ) -> StoredDocuments:
         """Store sorted documents in memory."""
         same = np.arange(max(n_features, n_classes), dtype=np.int32)
@@ -371,7 +371,7 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def load(self, block: int) -> DocumentCounts:
+    def load(self, block: int) -> DocumentTable:
         """Return the documents of a block, sorted by hash and class."""
         found = []
         for number, (run, part) in enumerate(self._runs):
@@ -400,7 +400,7 @@ class Blocks:
             found[own] = np.diff(running_sums(is_own)[running_sums(run.sizes)])
         return found
 
-    def first(self, size: int) -> DocumentCounts:
+    def first(self, size: int) -> DocumentTable:
         """Return the first `size` documents, or all of them."""
         found = []
         n = 0

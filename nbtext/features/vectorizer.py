@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.arrays import Integers32
 from nbtext.errors import InputError, ModelError, number_of
 from nbtext.features.counting import ClassCounter, Counter, counter
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_table import DocumentTable, concatenate
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -174,11 +174,11 @@ class Vectorizer:
 
     def _select_features(
         self,
-        rows: DocumentCounts,
+        rows: DocumentTable,
         classes: Integers32,
         vocabulary: Vocabulary,
         rank: Integers32,
-    ) -> tuple[Vocabulary, DocumentCounts]:
+    ) -> tuple[Vocabulary, DocumentTable]:
         """Return the selected features, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
             return vocabulary, rows.arrange(rank)
@@ -190,7 +190,7 @@ class Vectorizer:
         places[columns] = np.arange(len(columns), dtype=np.int32)
         return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
-    def _matrix(self, rows: DocumentCounts) -> csr_array:
+    def _matrix(self, rows: DocumentTable) -> csr_array:
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
         matrix = replace(rows, counts=weights).matrix(self.n_features)
         # sorted, and each column once, so that SciPy need not check it
@@ -198,11 +198,11 @@ class Vectorizer:
         return matrix
 
 
-def _count_documents(counting: Counter, raw_documents: Documents) -> DocumentCounts:
+def _count_documents(counting: Counter, raw_documents: Documents) -> DocumentTable:
     """Return the rows of all documents."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")
-    parts: list[DocumentCounts] = []
+    parts: list[DocumentTable] = []
     documents = map(_texts, raw_documents)
     while texts := list(islice(documents, TEXTS_COUNTED_AT_ONCE)):
         parts.append(counting.rows([list(column) for column in zip(*texts, strict=True)]))

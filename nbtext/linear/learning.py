@@ -25,7 +25,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Scored, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
-from nbtext.features.document_counts import EMPTY_HASH
+from nbtext.features.document_table import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.linear.blocks import BlockedData
 from nbtext.linear.data import (

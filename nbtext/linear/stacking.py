@@ -28,7 +28,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import VECTORS, LinearSettings
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear.data import (
@@ -365,9 +365,9 @@ def _make_view(data: TrainingData, name: str, columns: Integers32) -> PartColumn
     )
 
 
-def _documents(data: TrainingData) -> DocumentCounts:
+def _documents(data: TrainingData) -> DocumentTable:
     hashes = np.arange(len(data), dtype=np.uint64) if data.hashes is None else data.hashes
-    return DocumentCounts(data.indptr, data.indices, data.values, data.classes, hashes)
+    return DocumentTable(data.indptr, data.indices, data.values, data.classes, hashes)
 
 
 def _compile(part: Part, data: TrainingData) -> LinearScorer:

@@ -24,7 +24,7 @@ from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, align_documents, counter, merge_sorted
 from nbtext.features.csr import entry_rows
-from nbtext.features.document_counts import EMPTY_HASH, DocumentCounts, concatenate, take_smallest
+from nbtext.features.document_table import EMPTY_HASH, DocumentTable, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import CounterRuns, SortedRun, Spill, StoredDocuments
@@ -91,10 +91,10 @@ class Reservoir:
         self.runs: list[SortedRun] = []
         self._by_name = by_name
         self._bound = bound or Bound(size)
-        self._pieces: list[DocumentCounts] = []
+        self._pieces: list[DocumentTable] = []
         self.below = self._bound.below
 
-    def keep(self, documents: DocumentCounts) -> None:
+    def keep(self, documents: DocumentTable) -> None:
         """Add documents, in any order."""
         self._pieces.append(documents)
         if self._spill is not None:
@@ -124,7 +124,7 @@ class Reservoir:
                 n += len(group[-1].indices)
             self.runs.append(self._spill.store(take_smallest(group, None, places=self._by_name())))
 
-    def take_all(self) -> DocumentCounts:
+    def take_all(self) -> DocumentTable:
         """Return the retained documents, in order, and drop them here."""
         pieces = self._pieces
         self._pieces = []
@@ -173,7 +173,7 @@ class CorpusCounts:
     labels: tuple[str, ...]
     vocabulary: Vocabulary | None
     statistics: ClassStatistics
-    sample: DocumentCounts
+    sample: DocumentTable
     sample_size: int | None
     weighting: Weighting | None = None
     below: Annotated[int, Limits(0, ALL_HASHES)] = ALL_HASHES
@@ -193,7 +193,7 @@ class CorpusCounts:
         """How many documents of each label set hold no token; None: not known."""
         return self._count_empty(self.sample) if self.has_all_documents else self.empty
 
-    def _count_empty(self, documents: DocumentCounts) -> Numbers[LabelSet]:
+    def _count_empty(self, documents: DocumentTable) -> Numbers[LabelSet]:
         sets = self.sets
         return Numbers(
             sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist()
@@ -236,7 +236,7 @@ class CorpusCounts:
             what = "this model needs the counts of each document, which SOURCE does not hold"
             raise ModelError(what, hint="train it on the texts")
 
-    def sample_over(self, vocabulary: Vocabulary | None) -> DocumentCounts:
+    def sample_over(self, vocabulary: Vocabulary | None) -> DocumentTable:
         """Return the retained documents over the features of another vocabulary."""
         return align_documents(self.sample, self.vocabulary, vocabulary)
 
@@ -254,7 +254,7 @@ class CorpusCounts:
             n_documents=statistics.n_documents,
         )
 
-    def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentCounts]:
+    def weigh(self, weighting: Weighting) -> tuple[ClassStatistics, DocumentTable]:
         """Return the class statistics and the retained documents of the weighted counts."""
         statistics = self.statistics
         sample = self.sample
@@ -272,7 +272,7 @@ class CorpusCounts:
         self.check_complete()
         return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted
 
-    def weigh_documents(self, features: FeatureSettings) -> tuple[DocumentCounts, Weighting]:
+    def weigh_documents(self, features: FeatureSettings) -> tuple[DocumentTable, Weighting]:
         """Return the retained documents, weighted for a linear model, and the weighting.
 
         raises  ModelError: some documents are neither retained nor stored
@@ -341,7 +341,7 @@ class CorpusCounts:
         sample = self.sample.take(documents)
         return replace(self, statistics=self.count(sample), sample=sample)._drop_unused_labels()
 
-    def count(self, documents: DocumentCounts) -> ClassStatistics:
+    def count(self, documents: DocumentTable) -> ClassStatistics:
         """Return the class statistics of some retained documents."""
         n_features = self.statistics.n_features
         n_labels = len(self.labels)
@@ -410,7 +410,7 @@ class CorpusCounts:
         union = _Union(self, other)
         mine, theirs = union.statistics(self, other)
         samples = map(
-            DocumentCounts.renumber, (self.sample, other.sample), union.columns, union.sets
+            DocumentTable.renumber, (self.sample, other.sample), union.columns, union.sets
         )
         sample, below = self._sample_without(*samples)
         counts = CorpusCounts(
@@ -428,8 +428,8 @@ class CorpusCounts:
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
     def _sample_without(
-        self, sample: DocumentCounts, removed: DocumentCounts
-    ) -> tuple[DocumentCounts, int]:
+        self, sample: DocumentTable, removed: DocumentTable
+    ) -> tuple[DocumentTable, int]:
         """Return the sample without some documents, and the bound below which it is complete."""
         if self.sample_size == 0:
             return sample.below(0), ALL_HASHES
@@ -509,7 +509,7 @@ class _Union:
             a.statistics.n_features if self.vocabulary is None else len(self.vocabulary)
         )
 
-    def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentCounts], StoredDocuments | None]:
+    def store(self, *corpora: CorpusCounts) -> tuple[list[DocumentTable], StoredDocuments | None]:
         """Return both samples, and the stored documents; if one corpus has some, the other's sample
         is stored, too.
         """
@@ -526,9 +526,7 @@ class _Union:
         mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
         return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs
 
-    def take_smallest(
-        self, a: DocumentCounts, b: DocumentCounts, size: int | None
-    ) -> DocumentCounts:
+    def take_smallest(self, a: DocumentTable, b: DocumentTable, size: int | None) -> DocumentTable:
         """Return the `size` documents (None: all) of two samples with the smallest hashes."""
         parts = [
             replace(each, classes=sets[each.classes])
@@ -609,8 +607,13 @@ class CorpusCounter:
         lists = batch.known_labels()
         codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
         classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
-        groups = np.array(batch.groups, dtype=object) if batch.groups else None
-        documents = counting.count(batch.features, classes, self._reservoir.below, groups)
+        documents = counting.count(batch.features, classes, self._reservoir.below)
+        if batch.groups:
+            groups = np.array(batch.groups, dtype=object)
+            documents = replace(documents, groups=groups[documents.rows])
+        numbers = batch.row_numbers
+        rows = None if numbers is None else np.array(numbers, dtype=np.int64)[documents.rows]
+        documents = replace(documents, rows=rows)
         # with this hash, none is missing, unless nothing is retained
         if (is_empty := documents.hashes == 0).any():
             self._empty.update(documents.classes[is_empty].tolist())

@@ -28,7 +28,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import ModelError, SettingsError, number_of, require_label
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
 from nbtext.features.weighting import Weighting
@@ -281,7 +281,7 @@ class FittedModel:
             raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
         return counts
 
-    def evidence(self, documents: DocumentCounts) -> Evidence:
+    def evidence(self, documents: DocumentTable) -> Evidence:
         """Return the scores of documents over the model's features, and their lengths.
 
         They are the parameters of methods of the task.

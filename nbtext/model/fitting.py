@@ -37,7 +37,7 @@ from nbtext.bayes.smoothing import (
 )
 from nbtext.errors import ModelError
 from nbtext.features.counting import find_known_columns
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
@@ -150,7 +150,7 @@ class Fitting:
         return weighting
 
     @cached_property
-    def weighted(self) -> tuple[ClassStatistics, DocumentCounts]:
+    def weighted(self) -> tuple[ClassStatistics, DocumentTable]:
         """The sufficient statistics of the weighted counts for the event model, and the weighted
         sample.
 
@@ -168,7 +168,7 @@ class Fitting:
         return statistics, sample
 
     def leave_out(
-        self, weighted: tuple[ClassStatistics, DocumentCounts], settings: ModelSettings
+        self, weighted: tuple[ClassStatistics, DocumentTable], settings: ModelSettings
     ) -> LeaveOneOut:
         """Return the documents that an event model leaves out, of weighted counts."""
         counts = self.counts
@@ -590,8 +590,8 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
             hint="use cross-validation",
         )
     counts = model.counts
-    rows = np.arange(len(counts.sample)).astype(object)
-    counts = replace(counts, sample=replace(counts.sample, groups=rows))
+    rows = np.arange(len(counts.sample))
+    counts = replace(counts, sample=replace(counts.sample, rows=rows))
     counts, columns = select_features(counts, fitted.feature_settings)
     given = Fitting(counts, columns, fitted.feature_settings, settings, 1)
     corpus = replace(
@@ -605,6 +605,5 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     log_posterior = fitted.calibration.log_posterior(
         judged.ignore_hapaxes(scores, smoothing), judged.lengths
     )
-    groups = judged.documents.groups
-    assert groups is not None  # set above
-    return groups.astype(np.int64), exp(log_posterior)
+    assert judged.documents.rows is not None  # set above
+    return judged.documents.rows, exp(log_posterior)

@@ -23,7 +23,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MAX_CHARACTERS_OF_EACH, MAX_LABELS_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError, list_some
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
@@ -480,7 +480,7 @@ def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
 
 def align_sample(
     counts: CorpusCounts, labels: Sequence[str], vocabulary: Vocabulary | None, hint: str
-) -> DocumentCounts:
+) -> DocumentTable:
     """Return the retained documents over the features and labels of a model, without unknown
     features.
 

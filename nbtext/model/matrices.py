@@ -7,10 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, number_rows
 from nbtext.documents.fields import Label
 from nbtext.documents.settings import ModelInput
 from nbtext.errors import InputError, ModelError
@@ -33,8 +31,6 @@ from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-
-MAX_BLOCK_ROWS = 1 << 32  # documents of a block
 
 
 @frozen(eq=False)
@@ -136,9 +132,7 @@ def vectorize_source(
             require_counts(batch.features, "vectorize")
             batch = _name_columns(batch, like)
         read[number] = batch.ids, list(batch.labels)
-        return replace(
-            batch, groups=[str(number * MAX_BLOCK_ROWS + row) for row in range(len(batch))]
-        )
+        return number_rows(batch, number)
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)
@@ -148,10 +142,7 @@ def vectorize_source(
         raise InputError(
             "no documents to train on" if like is None else "no documents to vectorize"
         )
-    sample = counts.sample
-    assert sample.groups is not None  # `keep` makes them
-    order = np.argsort(sample.groups.astype(np.int64))
-    counts = replace(counts, sample=replace(sample.take(order), groups=None))
+    counts = replace(counts, sample=counts.sample.in_source_order())
     ids = [identity for number in sorted(read) for identity in read[number][0]]
     labels = [label for number in sorted(read) for label in read[number][1]]
     if like is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp, log
 from nbtext.parallel import parallel_calls
 
@@ -18,7 +18,7 @@ NEGLIGIBLE_PROBABILITY = 1e-12  # smaller probabilities of a label are set to 0
 
 
 def compute_posteriors(
-    scorer: LinearScorer, documents: DocumentCounts, jobs: int
+    scorer: LinearScorer, documents: DocumentTable, jobs: int
 ) -> tuple[csr_array, float]:
     """Return the probabilities of the labels of documents, negligible ones as 0, and the documents'
     log-likelihood.
@@ -32,7 +32,7 @@ def compute_posteriors(
     )
 
 
-def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
+def _posteriors(scorer: LinearScorer, part: DocumentTable) -> tuple[csr_array, float]:
     """Return the probabilities of the labels of some documents, negligible ones as 0, and their
     log-likelihood.
     """

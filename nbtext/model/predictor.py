@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix import Matrix
 from nbtext.features.matrix_counter import MatrixCounter, known_tokens
 from nbtext.model.fitted_model import Evidence, FittedModel
@@ -126,7 +126,7 @@ class Predictor:
         self._n_too_long += part.take_too_long()
         return Scores(*scores)
 
-    def count(self, columns: Sequence[Sequence[str]] | Matrix) -> DocumentCounts:
+    def count(self, columns: Sequence[Sequence[str]] | Matrix) -> DocumentTable:
         """Return the counts of texts, or of the rows of a matrix, over the features of the
         model.
         """
@@ -135,7 +135,7 @@ class Predictor:
             return self._counter.rows(columns)
         return self._matrix_counter.rows(columns)
 
-    def score_rows(self, rows: DocumentCounts) -> tuple[Scores, Array]:
+    def score_rows(self, rows: DocumentTable) -> tuple[Scores, Array]:
         """Return the scores of counted texts, and the weight of each entry."""
         weights = self.model.weigh(rows.indptr, rows.indices, rows.counts)
         n_known = known_tokens(rows)
@@ -219,7 +219,7 @@ class Predictor:
 
 def predict_counts(
     model: FittedModel,
-    documents: DocumentCounts,
+    documents: DocumentTable,
     n_tokens: Array,
     true_labels: list[Labels | None],
     decisions: DecisionSettings,

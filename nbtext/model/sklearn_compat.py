@@ -359,11 +359,11 @@ def count_given_documents(
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
     batch.labels = list(given.labels)
-    batch.groups = list(map(str, range(len(batch))))  # which document each one of the sample is
+    batch.row_numbers = range(len(batch))
     corpus_counter.add(batch)
     counts = corpus_counter.finish()
-    rows = np.array([] if counts.sample.groups is None else counts.sample.groups, dtype=np.int64)
-    return replace(counts, sample=replace(counts.sample, groups=None)), rows
+    rows = np.array([] if counts.sample.rows is None else counts.sample.rows, dtype=np.int64)
+    return replace(counts, sample=replace(counts.sample, rows=None)), rows
 
 
 def label_values(model: FittedModel) -> Array:

@@ -10,7 +10,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 N_VALUES = 3
 NORMALIZED = EVENT_MODELS["complement"].normalized
@@ -18,12 +18,12 @@ assert NORMALIZED is not None
 MODELS = dict(EVENT_MODELS) | {"normalized complement": NORMALIZED}
 
 
-def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
+def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentTable:
     """The documents of a dense matrix (n_documents, n_features)."""
     rows, columns = np.nonzero(counts)
     indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
     numbers = np.arange(len(counts), dtype=np.uint64)
-    return DocumentCounts(
+    return DocumentTable(
         indptr,
         columns.astype(np.int32),
         counts[rows, columns].astype(np.int32),
@@ -66,7 +66,7 @@ def labeled_matrices(
 
 def leave_one_out(
     statistics: ClassStatistics,
-    documents: DocumentCounts,
+    documents: DocumentTable,
     *,
     model: EventModel,
     smoothings: Sequence[float],

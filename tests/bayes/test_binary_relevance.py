@@ -18,7 +18,7 @@ from nbtext.bayes.binary_relevance import (
     split_scores,
 )
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, count_label_sets
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 N_FEATURES = 4
 N_LABELS = 3
@@ -32,7 +32,7 @@ MATRICES = st.lists(
 ).map(sorted)
 
 
-def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[DocumentCounts, LabelSets]:
+def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[DocumentTable, LabelSets]:
     """The documents of some rows of counts, with hashes that are equal for equal rows, in the order
     of the rows, and their label sets.
     """
@@ -42,12 +42,12 @@ def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[Document
     hashes = np.unique(rows, axis=0, return_inverse=True)[1].astype(np.uint64).ravel()
     places = np.nonzero(rows)
     indptr = np.searchsorted(places[0], np.arange(len(rows) + 1))
-    documents = DocumentCounts(indptr, places[1].astype(np.int32), rows[places], classes, hashes)
+    documents = DocumentTable(indptr, places[1].astype(np.int32), rows[places], classes, hashes)
     ends = np.cumsum([0, *map(len, sets)])
     return documents, LabelSets(ends, np.array([k for each in sets for k in each], dtype=np.int32))
 
 
-def count(documents: DocumentCounts, sets: LabelSets) -> ClassStatistics:
+def count(documents: DocumentTable, sets: LabelSets) -> ClassStatistics:
     return count_label_sets(documents, sets, n_features=N_FEATURES, n_labels=N_LABELS)
 
 
@@ -61,7 +61,7 @@ def score(
     return split_scores(scores, scorer.bias[:N_LABELS])
 
 
-def dense(counts: DocumentCounts) -> NDArray[np.int32]:
+def dense(counts: DocumentTable) -> NDArray[np.int32]:
     rows = np.zeros((len(counts), N_FEATURES), dtype=np.int32)
     rows[counts.entry_documents, counts.indices] = counts.counts
     return rows

@@ -16,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 TEXTS = [
     "red round apple",
@@ -30,7 +30,7 @@ LABELS = ["apple", "apple", "apple", "banana", "banana", "banana"]
 OF_WEIGHTS = ("multinomial", "dirichlet", "complement", "normalized complement")
 
 
-def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
+def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentTable:
     """The documents, equal rows with equal hashes, in the order of these."""
     _, numbers = np.unique(counts, axis=0, return_inverse=True)
     sample = replace(sample_of(counts, classes), hashes=numbers.reshape(-1).astype(np.uint64))
@@ -39,7 +39,7 @@ def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -
 
 def in_order(
     corpus: Any, *, is_binary: bool
-) -> tuple[DocumentCounts, NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[DocumentTable, NDArray[np.int64], NDArray[np.int64]]:
     """The documents of a corpus in the order of their hashes, as dense rows, and their classes."""
     counts, classes, _ = corpus
     documents = with_content_hashes(np.minimum(counts, 1) if is_binary else counts, classes)

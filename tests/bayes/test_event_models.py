@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Multin
 from nbtext.bayes.class_statistics import log_prior
 from nbtext.bayes.scorer import derive, log_posterior
 from nbtext.errors import ModelError, SettingsError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 PEERS: dict[str, Any] = {
     "multinomial": MultinomialNB,
@@ -52,7 +52,7 @@ def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_unifor
     )
 
 
-def dense(sample: DocumentCounts, n_columns: int) -> Any:
+def dense(sample: DocumentTable, n_columns: int) -> Any:
     """The rows of a sample as a dense matrix."""
     return csr_array(
         (sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)

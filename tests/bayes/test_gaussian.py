@@ -16,13 +16,13 @@ from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import GAUSSIAN, compile_gaussian, compute_moments
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.text_classifier import TextClassifier
 
 
 def joint(
-    training: DocumentCounts,
-    asked: DocumentCounts,
+    training: DocumentTable,
+    asked: DocumentTable,
     n_features: int,
     n_classes: int,
     *,
@@ -36,12 +36,12 @@ def joint(
     return scorer.scores(asked.indptr, asked.indices, asked.counts)
 
 
-def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCounts:
+def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentTable:
     """The documents of a dense matrix of weights."""
     rows, columns = np.nonzero(weights)
     indptr = np.searchsorted(rows, np.arange(len(weights) + 1)).astype(np.int64)
     values = weights[rows, columns]
-    return DocumentCounts(
+    return DocumentTable(
         indptr, columns.astype(np.int32), values, classes.astype(np.int32), np.arange(len(weights))
     )
 
@@ -114,7 +114,7 @@ def test_sparse_input_stays_sparse() -> None:
         [np.sort(random.choice(100_000, 50, replace=False)) for _ in range(5000)]
     )
     classes = (np.arange(5000) % 4).astype(np.int32)
-    sample = DocumentCounts(
+    sample = DocumentTable(
         np.arange(0, 250_001, 50),
         indices.astype(np.int32),
         random.random(250_000),

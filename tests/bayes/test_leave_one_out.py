@@ -15,7 +15,7 @@ from corpora_by_hand import (
 
 from nbtext.bayes import complement
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 
 def test_left_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_complement_in_little_memory(kind: type) -> None:
     indices = np.sort(random.permuted(np.tile(np.arange(5000), (4000, 1)), axis=1)[:, :100], axis=1)
     classes = random.integers(0, 12, 4000).astype(np.int32)
     indptr = np.arange(0, 400_001, 100)
-    sample = DocumentCounts(
+    sample = DocumentTable(
         indptr,
         indices.reshape(-1).astype(np.int32),
         counts,

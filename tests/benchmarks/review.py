@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nbtext.applications.review.label_noise import estimate_pair_noise
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.documents.batch import Batch
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter
 
@@ -39,17 +39,16 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentCounts, int]:
+def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentTable, int]:
     """The counts of the documents in their order, and the number of features."""
     counter = CorpusCounter(FeatureSettings(ngrams=ngrams), sample_size=None)
     for start in range(0, len(texts), 1000):
         part = list(texts[start : start + 1000])
         places = [str(start + row) for row in range(len(part))]
-        counter.add(Batch(places, (part,), [""] * len(part), groups=places))
+        numbers = range(start, start + len(part))
+        counter.add(Batch(places, (part,), [""] * len(part), row_numbers=numbers))
     counts = counter.finish()
-    assert counts.sample.groups is not None
-    rows = counts.sample.take(np.argsort(counts.sample.groups.astype(np.int64)))
-    return replace(rows, groups=None), counts.statistics.n_features
+    return counts.sample.in_source_order(), counts.statistics.n_features
 
 
 def topics() -> tuple[list[str], NDArray[np.bool_]]:

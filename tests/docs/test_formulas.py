@@ -20,7 +20,7 @@ from nbtext.bayes.gaussian import compile_gaussian, compute_moments
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.multinomial import MULTINOMIAL, compile_multinomial
 from nbtext.bayes.scorer import LinearScorer, log_posterior
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
 from nbtext.model.inspection import z_scores
@@ -45,7 +45,7 @@ T = t.sum(axis=1)
 rows, columns = np.nonzero(X)
 indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
 counts = X[rows, columns].astype(np.int32)
-sample = DocumentCounts(
+sample = DocumentTable(
     indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64)
 )
 statistics = count_classes(sample, V, K)

@@ -18,7 +18,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_matrix_file
 from nbtext.errors import InputError, SettingsError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix import Columns, Matrix, save_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -260,7 +260,7 @@ def test_a_matrix_is_a_source(opened: Any, tmp_path: Path) -> None:
     names = Vocabulary.from_terms(["a"])
     ones = np.ones(1, dtype=np.int32)
     columns = Columns(FeatureSettings(), names, Weighting())
-    rows = DocumentCounts.from_texts(np.array([0, 1]), ones * 0, ones, np.zeros(1, np.int64))
+    rows = DocumentTable.from_texts(np.array([0, 1]), ones * 0, ones, np.zeros(1, np.int64))
     matrix = Matrix(rows, names, 1, ["1"], [None], columns)
     for name in ("x.npz", "x"):
         with open(tmp_path / name, "wb") as file:

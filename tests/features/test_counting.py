@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter, why_plain
 from nbtext.features.csr import SparseWeights
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.hashing import buckets
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -35,7 +35,7 @@ SETTINGS = st.builds(
 )
 
 
-def named(rows: DocumentCounts, names: list[str]) -> list[dict[str, int]]:
+def named(rows: DocumentTable, names: list[str]) -> list[dict[str, int]]:
     """What each row counts, by the names of its columns."""
     counts = [
         (names[j], n) for j, n in zip(rows.indices.tolist(), rows.counts.tolist(), strict=True)
@@ -46,7 +46,7 @@ def named(rows: DocumentCounts, names: list[str]) -> list[dict[str, int]]:
     ]
 
 
-def is_ascending(rows: DocumentCounts) -> bool:
+def is_ascending(rows: DocumentTable) -> bool:
     """Whether the columns ascend within each row."""
     keys = np.repeat(np.arange(len(rows)) << 32, np.diff(rows.indptr)) + rows.indices
     return bool((np.diff(keys) > 0).all())
@@ -123,11 +123,10 @@ def test_a_corpus_adds_up_documents_by_class(
     counting = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
     half = len(texts) // 2
     for part in (slice(0, half), slice(half, None)):
-        numbers = np.arange(len(texts[part])).astype(object)
-        kept = counting.count([texts[part]], np.array(classes[part], dtype=np.int32), ALL, numbers)
+        kept = counting.count([texts[part]], np.array(classes[part], dtype=np.int32), ALL)
         assert kept.classes.tolist() == [label for label in classes[part] if label >= 0]
-        assert kept.groups is not None
-        assert kept.groups.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
+        assert kept.rows is not None
+        assert kept.rows.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
     analyze = Analyzer(settings)
     documents: Counter[tuple[int | str, int]] = Counter()
     occurrences: Counter[tuple[int | str, int]] = Counter()
@@ -162,21 +161,20 @@ def test_a_corpus_keeps_the_documents_below_the_bound(
     texts = [f"word{i} call me {i}" for i in range(50)]
     settings = FeatureSettings(hash_bits=bits)
     classes = np.arange(50, dtype=np.int32) % 3 - 1
-    numbers = np.arange(50).astype(object)
-    everything = counter(settings).count([texts], classes, ALL, numbers)
+    everything = counter(settings).count([texts], classes, ALL)
     assert len(counter(settings).count([texts], classes, 0)) == 0
     bound = int(np.median(everything.hashes))
     growing = counter(settings)
-    kept = growing.count([texts], classes, bound, numbers)
+    kept = growing.count([texts], classes, bound)
     below = everything.hashes < bound
-    assert everything.groups is not None
-    assert kept.groups is not None
-    assert kept.groups.tolist() == everything.groups[below].tolist()
-    assert kept.classes.tolist() == classes[kept.groups.astype(int)].tolist()
+    assert everything.rows is not None
+    assert kept.rows is not None
+    assert kept.rows.tolist() == everything.rows[below].tolist()
+    assert kept.classes.tolist() == classes[kept.rows].tolist()
     assert kept.hashes.tolist() == everything.hashes[below].tolist()
     names = growing.vocabulary() if bits is None else None
     rows = kept.arrange(names[1]) if names else kept
-    alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.groups]])
+    alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.rows]])
     assert [part.tolist() for part in (rows.indptr, rows.indices, rows.counts)] == [
         part.tolist() for part in (alone.indptr, alone.indices, alone.counts)
     ]

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from nbtext.features import counting as room
 from nbtext.features.counting import ClassCounter
-from nbtext.features.document_counts import DocumentCounts, concatenate, take_smallest
+from nbtext.features.document_table import DocumentTable, concatenate, take_smallest
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
 
 
-def rows_of(documents: list[dict[int, int]]) -> DocumentCounts:
+def rows_of(documents: list[dict[int, int]]) -> DocumentTable:
     """Rows with the entries of each document as they come."""
-    return DocumentCounts.from_texts(
+    return DocumentTable.from_texts(
         np.cumsum([0, *map(len, documents)], dtype=np.int64),
         np.array([j for document in documents for j in document], dtype=np.int32),
         np.array([n for document in documents for n in document.values()], dtype=np.int32),
@@ -25,7 +25,7 @@ def rows_of(documents: list[dict[int, int]]) -> DocumentCounts:
     )
 
 
-def documents_of(rows: DocumentCounts) -> list[list[tuple[int, int]]]:
+def documents_of(rows: DocumentTable) -> list[list[tuple[int, int]]]:
     """What is in each row, in order."""
     pairs = list(zip(rows.indices.tolist(), rows.counts.tolist(), strict=True))
     return [

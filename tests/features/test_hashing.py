@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.hashing import (
     bucket_hashes,
     buckets,
@@ -64,7 +64,7 @@ def test_a_document_hash_is_the_mixed_sum_of_its_terms() -> None:
     not matter.
     """
     hashes = vocabulary_hashes(Vocabulary.from_sorted(["free", "call"]))
-    rows = DocumentCounts.from_texts(
+    rows = DocumentTable.from_texts(
         np.array([0, 2, 2, 4]),
         np.array([0, 1, 0, 1], np.int32),
         np.array([2, 1, 2, 1], np.int32),

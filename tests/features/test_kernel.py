@@ -21,7 +21,7 @@ from nbtext.features.analyzer import MARKS_PATTERN, TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.csr import SparseWeights
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -100,7 +100,7 @@ def assert_same(one: Any, other: Any) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def arrays_of(rows: DocumentCounts) -> list[Any]:
+def arrays_of(rows: DocumentTable) -> list[Any]:
     """The arrays that a counter fills."""
     arrays = (rows.indptr, rows.indices, rows.counts, rows.classes, rows.hashes, rows.n_tokens)
     return [array for array in arrays if array is not None]

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, load_npz
 from nbtext.documents.names import pack_names
 from nbtext.documents.streams import is_matrix_file
 from nbtext.errors import InputError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix import Columns, Matrix, load_matrix, save_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -33,8 +33,8 @@ def columns_of(names: Vocabulary | None, **settings: Any) -> Columns:
     return Columns(FeatureSettings(**settings), names, Weighting())
 
 
-def rows(indptr: Any, indices: Any, data: Any) -> DocumentCounts:
-    return DocumentCounts.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
+def rows(indptr: Any, indices: Any, data: Any) -> DocumentTable:
+    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
 
 
 ROWS = {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import nbtext.features.counting  # noqa: F401  where versions are chosen
 from nbtext.features.csr import SparseWeights
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.kernel import HAS_KERNEL, PLAIN_VERSIONS
 
@@ -70,7 +70,7 @@ def test_arranged_rows_are_in_their_columns(
         np.array([j for document in documents for j in document], dtype=np.int32),
         np.array([n for document in documents for n in document.values()], dtype=np.int32),
     )
-    found = DocumentCounts.from_texts(*rows, np.zeros(len(documents), np.int64)).arrange(places)
+    found = DocumentTable.from_texts(*rows, np.zeros(len(documents), np.int64)).arrange(places)
     indptr, indices, counts = found.indptr, found.indices, found.counts
     expected = [
         sorted((columns[j], n) for j, n in d.items() if columns[j] not in dropped)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.feature_selection import chi2, mutual_info_classif
 
 from nbtext.errors import ModelError, SettingsError
-from nbtext.features.document_counts import ClassCounts
+from nbtext.features.document_table import ClassCounts
 from nbtext.features.selection import (
     chi_squared,
     document_frequency_limits,

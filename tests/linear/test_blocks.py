@@ -166,7 +166,7 @@ def test_documents_of_a_gigabyte_are_stored(tmp_path: Path) -> None:
     one = np.zeros(1, np.int32)
     for n_entries, is_begun in ((1 << 24, False), (1, True)):
         indices = np.broadcast_to(one, n_entries)
-        documents = stored_documents.DocumentCounts(
+        documents = stored_documents.DocumentTable(
             np.array([0, n_entries]), indices, indices, one, np.zeros(1, np.uint64)
         )
         assert spill.add(documents) is spill.is_begun is is_begun
@@ -298,7 +298,7 @@ def test_too_little_space(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 9000, 9000)
     )
-    documents = stored_documents.DocumentCounts(
+    documents = stored_documents.DocumentTable(
         np.array([0, 4, 6]),
         np.arange(6, dtype=np.int32),
         np.ones(6, np.int32),

@@ -18,7 +18,7 @@ from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear import stacking
@@ -90,7 +90,7 @@ def training_data(
 def score_part(part: Part, data: TrainingData) -> Any:
     """The scores of the training documents by a part that is fitted to them by itself."""
     if part.C is None:
-        documents = DocumentCounts(
+        documents = DocumentTable(
             data.indptr, data.indices, data.values, data.classes, np.arange(len(data))
         )
         statistics = count_classes(documents, data.n_features, data.n_classes)
@@ -156,9 +156,7 @@ def test_naive_bayes_is_left_out_exactly() -> None:
     smoothing = part.smoothing * data.values.mean()
     for row in range(len(data)):
         others = [k for k in range(len(data)) if k != row]
-        documents = DocumentCounts(
-            data.indptr, data.indices, data.values, data.classes, data.hashes
-        )
+        documents = DocumentTable(data.indptr, data.indices, data.values, data.classes, data.hashes)
         rest = count_classes(documents.take(np.array(others)), data.n_features, data.n_classes)
         own = documents.take(np.array([row]))
         known = rest.document_frequencies[own.indices] > 0

@@ -11,7 +11,7 @@ from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST_FACTOR, SMALLEST_FACTOR
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix import Columns, Matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -171,7 +171,7 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
         ([1e308, 1e308], "could overflow"),
     ):
         indices = np.array([0, 1], dtype=np.int32)
-        rows = DocumentCounts.from_texts(np.arange(3), indices, np.array(data), np.zeros(2, int))
+        rows = DocumentTable.from_texts(np.arange(3), indices, np.array(data), np.zeros(2, int))
         matrix = Matrix(rows, names, 2, ["1", "2"], ["a", "b"], columns)
         with pytest.raises(InputError, match=said):
             TextClassifier().fit_matrix(matrix)

@@ -7,7 +7,7 @@ import pytest
 from scipy.io import mmread
 from sklearn.datasets import load_svmlight_file
 
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix import Columns, Matrix, write_matrix
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ def matrix_of(dtype: type) -> Matrix:
     indices = np.array([0, 2, 1], dtype=np.int32)
     columns = Columns(FeatureSettings(), names, Weighting())
     labels = ["spam", None, "ham"]
-    rows = DocumentCounts.from_texts(indptr, indices, values, np.zeros(3, dtype=np.int64))
+    rows = DocumentTable.from_texts(indptr, indices, values, np.zeros(3, dtype=np.int64))
     return Matrix(rows, names, 3, ["x", "y", "z"], labels, columns)
 
 

@@ -23,7 +23,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOKEN_PATTERN
-from nbtext.features.document_counts import concatenate
+from nbtext.features.document_table import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting

@@ -18,7 +18,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.document_table import DocumentTable, concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts
@@ -274,7 +274,7 @@ def train_with_keywords(
 
 
 def _posteriors_of_keywords(
-    documents: DocumentCounts, found: KeywordColumns, learner: _KeywordLearner
+    documents: DocumentTable, found: KeywordColumns, learner: _KeywordLearner
 ) -> csr_array:
     """Return the probabilities of labels by keywords, (n_documents, n_classes); no entries without
     a keyword.
@@ -317,7 +317,7 @@ class _KeywordLearner:
     is_binary  whether a document counts each of its features once
     """
 
-    documents: DocumentCounts
+    documents: DocumentTable
     n_features: int
     n_classes: int
     is_binary: bool

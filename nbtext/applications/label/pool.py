@@ -15,8 +15,6 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from nbtext.appended_file import AppendedFile
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.jsonl import parse_object
@@ -91,14 +89,11 @@ def count_pool(documents: list[PoolDocument], features: FeatureSettings) -> Corp
     counter = CorpusCounter(features, sample_size=None)
     batch = batch_of(documents)
     batch.labels = [""] * len(documents)
-    # as groups, by which the rows are put in order
-    batch.groups = list(map(str, range(len(documents))))
+    batch.row_numbers = range(len(documents))
     for part in batch.split(DOCUMENTS_COUNTED_AT_ONCE):
         counter.add(part)
     counts = counter.finish()
-    assert counts.sample.groups is not None
-    rows = counts.sample.take(np.argsort(counts.sample.groups.astype(np.int64)))
-    return replace(counts, sample=replace(rows, groups=None))
+    return replace(counts, sample=counts.sample.in_source_order())
 
 
 def _hash(document: PoolDocument) -> bytes:

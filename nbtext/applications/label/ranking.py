@@ -22,7 +22,7 @@ from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import log_posterior
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp, log
 
 N_DIMENSIONS = 100  # of the vectors of documents
@@ -47,7 +47,7 @@ class Ranking:
 
     Parameters
     ----------
-    documents : DocumentCounts
+    documents : DocumentTable
         The counts of all documents.
     n_features : int
         Number of features.
@@ -55,7 +55,7 @@ class Ranking:
         Of the samples of candidates.
     """
 
-    def __init__(self, documents: DocumentCounts, n_features: int, *, seed: int = SEED) -> None:
+    def __init__(self, documents: DocumentTable, n_features: int, *, seed: int = SEED) -> None:
         self._seed = seed
         n = len(documents)
         self._columns = _select_columns(documents, n_features)
@@ -130,7 +130,7 @@ def length_temperature(n_classes: int) -> TemperatureScaling:
     return TemperatureScaling(2 / max(2, n_classes), LENGTH_EXPONENT)
 
 
-def project(documents: DocumentCounts, n_features: int) -> Vectors:
+def project(documents: DocumentTable, n_features: int) -> Vectors:
     """Return a vector of length 1 for each document, by latent semantic analysis of its TF-IDF
     weights.
 
@@ -163,7 +163,7 @@ def project(documents: DocumentCounts, n_features: int) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 1e-6, lengths, np.inf), dtype=np.float32)
 
 
-def _select_columns(documents: DocumentCounts, n_features: int) -> Integers:
+def _select_columns(documents: DocumentTable, n_features: int) -> Integers:
     """Return the features that are neither in one document only nor in many."""
     frequencies = np.bincount(documents.indices, minlength=n_features)
     most = max(MIN_FEATURE_DOCUMENTS, MAX_SHARE * len(documents))

@@ -19,7 +19,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_calibration import MultilabelFit, default_multilabel_fit
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection
-from nbtext.features.document_counts import concatenate
+from nbtext.features.document_table import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts, unite_vocabularies
 from nbtext.model.explanation import Explainer, Explanation

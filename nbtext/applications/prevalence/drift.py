@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.records import frozen
 
 RIDGE = 1e-12  # of a covariance without full rank, relative to its trace
@@ -69,7 +69,7 @@ class WordSums:
         self.weights = np.zeros(n_features)
         self.slope = np.zeros((n_classes, n_classes))
 
-    def add(self, documents: DocumentCounts, posteriors: Floats, temperatures: Floats) -> None:
+    def add(self, documents: DocumentTable, posteriors: Floats, temperatures: Floats) -> None:
         """Add some documents.
 
         documents     with the weights of their features

@@ -22,7 +22,7 @@ from nbtext.bayes.prevalence import MAX_SHARES, LabelPosteriors, MeanPosteriors,
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.growth import check_growth
 from nbtext.model.predictions import Predictions
@@ -42,7 +42,7 @@ MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its featu
 
 
 # documents with weights, and what divides their scores
-WeightedDocuments = tuple[DocumentCounts, Floats]
+WeightedDocuments = tuple[DocumentTable, Floats]
 
 
 class _Group:

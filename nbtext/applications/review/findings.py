@@ -22,7 +22,7 @@ from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import QUANTILE, Quantiles, typicality
 from nbtext.documents.batch import Batch, ReadCount
 from nbtext.errors import InputError
-from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.document_table import DocumentTable, number_contents
 from nbtext.features.matrix_counter import require_counts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -76,7 +76,7 @@ class ReviewedCorpus:
     """
 
     documents: list[ReviewedDocument]
-    counts: DocumentCounts
+    counts: DocumentTable
     n_features: int
     vocabulary: Vocabulary | None
 
@@ -146,7 +146,7 @@ class ReviewReader:
         return replace(
             batch,
             problems={},
-            groups=list(map(str, numbers)),
+            row_numbers=numbers,
             line_numbers=None,
             rows=None,
         )
@@ -155,10 +155,9 @@ class ReviewReader:
         """Return all documents, in order."""
         counts = reduce(add, self._parts)
         rows = counts.sample
-        if rows.groups is not None:
-            rows = rows.take(np.argsort(rows.groups.astype(np.int64)))
+        if rows.rows is not None:
+            rows = rows.in_source_order()
         documents = [self._documents[number] for number in sorted(self._documents)]
-        rows = replace(rows, groups=None)
         return ReviewedCorpus(documents, rows, counts.statistics.n_features, counts.vocabulary)
 
 

@@ -28,7 +28,7 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.settings import check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, calibrate_with_noise
 from nbtext.features.csr import entries_of, entry_rows
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp, log, log1p, sigmoid
 
 # that judge the labels; with two labels, the second one equals the first
@@ -66,7 +66,7 @@ NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def estimate_label_noise(
-    documents: DocumentCounts,
+    documents: DocumentTable,
     n_features: int,
     n_classes: int,
     *,
@@ -104,7 +104,7 @@ def estimate_label_noise(
     order = documents.order(documents.classes)
     documents = documents.take(order)
     statistics = count_classes(documents, n_features, n_classes)
-    binary = replace(documents.binarize(), groups=np.arange(len(documents)))
+    binary = replace(documents.binarize(), rows=np.arange(len(documents)))
     n_hapax = hapax_sums = None
     if is_vocabulary:
         n_hapax, hapax_sums = (count_hapaxes(statistics, each) for each in (documents, binary))
@@ -121,7 +121,7 @@ def estimate_label_noise(
     fitted = [
         calibrate_with_noise(corpus.first(CALIBRATION_SCORES // n_classes)) for corpus in corpora
     ]
-    places = corpora[0].documents.groups
+    places = corpora[0].documents.rows
     assert places is not None  # set above
     given = documents.classes[places].astype(np.int64)
     kept = []
@@ -237,7 +237,7 @@ class NoiseRates(NamedTuple):
 
 
 def estimate_pair_noise(
-    documents: DocumentCounts,
+    documents: DocumentTable,
     sets: LabelSets,
     n_features: int,
     n_labels: int,

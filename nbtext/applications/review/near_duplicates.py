@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.arrays import Floats, Hashes, Integers, Integers32
 from nbtext.features.csr import entries_of, entry_rows
-from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.document_table import DocumentTable, number_contents
 
 # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
 SIMILAR = 0.8
@@ -40,7 +40,7 @@ class NearDuplicates(NamedTuple):
     groups: Integers
 
 
-def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
+def find_near_duplicates(documents: DocumentTable, n_features: int) -> NearDuplicates:
     """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more,
     and their groups.
 
@@ -68,7 +68,7 @@ def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDupl
     return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
 
 
-def estimate_near_duplicates(documents: DocumentCounts, n_features: int, share: float) -> float:
+def estimate_near_duplicates(documents: DocumentTable, n_features: int, share: float) -> float:
     """Return about which share of the texts of a corpus are near duplicates of another text; equal
     texts are one.
 
@@ -104,7 +104,7 @@ def _solve_others(mean: float, share: float) -> float:
 
 
 def verify_pairs(
-    documents: DocumentCounts, candidates: Iterable[Integers], n_features: int
+    documents: DocumentTable, candidates: Iterable[Integers], n_features: int
 ) -> tuple[Integers, Floats]:
     """Return the pairs that are similar enough, (n_pairs, 2), and their similarities."""
     n = max(1, len(documents))
@@ -127,7 +127,7 @@ def verify_pairs(
     return pairs[is_similar], similarities[is_similar]
 
 
-def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) -> Integers:
+def _number_entries(documents: DocumentTable, rows: Integers, n_features: int) -> Integers:
     """Return a number of each entry of some documents, made of its position among `rows` and its
     feature.
     """
@@ -135,7 +135,7 @@ def _number_entries(documents: DocumentCounts, rows: Integers, n_features: int) 
     return entry_rows(bounds) * n_features + documents.indices[places]
 
 
-def link_buckets(documents: DocumentCounts, n_bands: int) -> Iterator[Integers]:
+def link_buckets(documents: DocumentTable, n_bands: int) -> Iterator[Integers]:
     """Yield pairs of documents with two equal minimum hashes, and of about the same size,
     (n_pairs, 2).
     """

@@ -29,7 +29,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
-from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.document_table import DocumentTable, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.model.posteriors import compute_posteriors
 from nbtext.numerics import exp, log, log1p
@@ -77,7 +77,7 @@ class HeldOutFolds:
     """
 
     statistics: ClassStatistics
-    sample: DocumentCounts
+    sample: DocumentTable
     lengths: Array
     is_hapax: Mask
     guess: Callable[[Mask], csr_array]
@@ -250,7 +250,7 @@ class ExpectationMaximization:
                Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, 1977
     """
 
-    unlabeled: DocumentCounts
+    unlabeled: DocumentTable
     model: str
     smoothing: float
     prior: Prior

@@ -22,7 +22,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Scored, Selection, judge
 from nbtext.errors import number_of
 from nbtext.features.counting import align_documents
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -137,6 +137,6 @@ def _judge(
     )
 
 
-def _score(model: FittedModel, documents: DocumentCounts, counts: CorpusCounts) -> Evidence:
+def _score(model: FittedModel, documents: DocumentTable, counts: CorpusCounts) -> Evidence:
     """Return the scores of documents over the features of `counts`, and their lengths."""
     return model.evidence(align_documents(documents, counts.vocabulary, model.vocabulary))

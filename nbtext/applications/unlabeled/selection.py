@@ -21,7 +21,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import SCORES_AT_ONCE, Selection
 from nbtext.errors import SettingsError
 from nbtext.features.counting import align_documents
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
@@ -124,7 +124,7 @@ def guess_labels(model: FittedModel, documents: CorpusCounts, jobs: int) -> csr_
     """Return the probabilities of the labels of retained documents, negligible ones as 0."""
     from scipy.sparse import csr_array, vstack
 
-    def guess(part: DocumentCounts) -> csr_array:
+    def guess(part: DocumentTable) -> csr_array:
         known = align_documents(part, documents.vocabulary, model.vocabulary)
         found = exp(model.task.log_probabilities(*model.evidence(known)))
         found[found < NEGLIGIBLE_PROBABILITY] = 0

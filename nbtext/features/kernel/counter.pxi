@@ -139,9 +139,9 @@ cdef class Counter:
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
-        return document_counts.DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
+        return document_table.DocumentTable.from_texts(indptr, indices, counts, n_tokens)
 
-    def count(self, columns, classes, keep_below, groups=None):
+    def count(self, columns, classes, keep_below):
         """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
@@ -174,8 +174,8 @@ cdef class Counter:
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
         kept = kept[:n_kept]
-        return document_counts.DocumentCounts(
-            starts[: n_kept + 1], indices, counts, classes[kept], hashes[:n_kept], groups[kept] if groups is not None else None
+        return document_table.DocumentTable(
+            starts[: n_kept + 1], indices, counts, classes[kept], hashes[:n_kept], rows=kept
         ).take(np.argsort(kept))
 
     def vocabulary(self):
@@ -213,7 +213,7 @@ cdef class Counter:
             )
         if not a.is_growing:
             self.order = None
-        return document_counts.ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
+        return document_table.ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
 
     def take_too_long(self):
         """Return the number of tokens ignored since the last call because they are too long."""

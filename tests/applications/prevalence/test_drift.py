@@ -13,7 +13,7 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.multinomial import MULTINOMIAL
 from nbtext.bayes.prevalence import MeanPosteriors, fit_mean_posteriors
 from nbtext.bayes.scorer import LinearScorer, log_posterior
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 N_WORDS = 400
 LENGTH = 12
@@ -23,7 +23,7 @@ RATES = np.random.default_rng(0).dirichlet(np.full(N_WORDS, 0.5), 2) * 0.15 + 0.
 
 def draw(
     n: int, share: float, seed: int, *, added: tuple[int, ...] = (), chance: float = 0.5
-) -> tuple[DocumentCounts, NDArray[np.int32]]:
+) -> tuple[DocumentTable, NDArray[np.int32]]:
     """Return documents of two classes, of which each has some more words by chance, and their
     classes.
     """
@@ -35,9 +35,9 @@ def draw(
     return as_documents(rows, classes), classes
 
 
-def as_documents(rows: NDArray[np.int64], classes: NDArray[np.int32]) -> DocumentCounts:
+def as_documents(rows: NDArray[np.int64], classes: NDArray[np.int32]) -> DocumentTable:
     matrix = sparse.csr_array(rows)
-    return DocumentCounts(
+    return DocumentTable(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data.astype(np.int32),
@@ -51,7 +51,7 @@ STATISTICS = count_classes(TRAINING, N_WORDS, 2)
 SCORER: LinearScorer = MULTINOMIAL.compile(STATISTICS, smoothing=1.0)
 
 
-def posteriors_of(documents: DocumentCounts, moved: float = 0.0) -> NDArray[np.float64]:
+def posteriors_of(documents: DocumentTable, moved: float = 0.0) -> NDArray[np.float64]:
     scores = SCORER.scores(documents.indptr, documents.indices, documents.counts)
     scores[:, 0] += moved
     return np.exp(log_posterior(scores))
@@ -67,7 +67,7 @@ def known() -> MeanPosteriors:
 KNOWN = known()
 
 
-def compare(documents: DocumentCounts, n_parts: int = 1) -> tuple[WordDrift, PosteriorSums]:
+def compare(documents: DocumentTable, n_parts: int = 1) -> tuple[WordDrift, PosteriorSums]:
     words = WordSums(2, N_WORDS)
     sums = PosteriorSums(2)
     for part in documents.split(-(-len(documents) // n_parts)):

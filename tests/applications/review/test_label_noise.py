@@ -15,7 +15,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.source_counting import count_source
 
@@ -25,7 +25,7 @@ Flipped = tuple[NDArray[np.int32], NDArray[np.bool_]]
 class Corpus(NamedTuple):
     """Documents, and their true labels."""
 
-    documents: DocumentCounts
+    documents: DocumentTable
     classes: NDArray[Any]
     n_features: int
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from nbtext.applications.review.near_duplicates import SIMILAR, find_near_duplicates
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.vectorizer import Vectorizer
 
 
-def counts_of(texts: Sequence[str]) -> tuple[DocumentCounts, int]:
+def counts_of(texts: Sequence[str]) -> tuple[DocumentTable, int]:
     """The counts of texts, equal rows with equal hashes."""
     matrix = Vectorizer(token_pattern=r"\S+").fit_transform(texts)
     rows = [
@@ -25,7 +25,7 @@ def counts_of(texts: Sequence[str]) -> tuple[DocumentCounts, int]:
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     hashes = np.array([numbers[row] for row in rows], dtype=np.uint64)
     classes = np.zeros(len(texts), dtype=np.int32)
-    counts = DocumentCounts(
+    counts = DocumentTable(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data,

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from nbtext.applications.unlabeled.expectation import DENSITIES, ExpectationMaximization
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_table import DocumentTable
 
 Floats = NDArray[np.float64]
 PRIORS: list[Any] = ["empirical", "uniform"]
@@ -24,7 +24,7 @@ def as_read(model: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(counts, 1) if model == "bernoulli" else counts
 
 
-def unlabeled(model: str, counts: NDArray[np.int64]) -> DocumentCounts:
+def unlabeled(model: str, counts: NDArray[np.int64]) -> DocumentTable:
     return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
 
 

@@ -1,4 +1,6 @@
-"""Document-term counts: the rows that training, leave-one-out and prediction work on."""
+"""The table of documents: sparse rows of features, and columns beside them. Training, leave-one-out
+and prediction work on it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 SUMMED = 1024  # documents whose counts are summed at once
 # of documents without a token: the last to be retained, so that others are always in a sample
 EMPTY_HASH = 2**64 - 1
+# how often a document counts is a whole number of this share
+WEIGHT_UNIT = 256
+OPTIONAL_COLUMNS = ("weights", "rows", "groups", "token_lengths", "n_tokens")
 MAX_BITS = 20  # of a count that is sorted beside its row and its column
 
 
@@ -35,7 +40,7 @@ class ClassCounts(NamedTuple):
 
 
 @frozen(eq=False)
-class DocumentCounts:
+class DocumentTable:
     """Documents in compressed sparse rows, each feature at most once in a row.
 
     Features ascend within a row, unless a counter gives them provisional numbers; see `arrange`.
@@ -47,6 +52,9 @@ class DocumentCounts:
     hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with
                    equal hashes are duplicates. A retained sample of k documents has the k smallest
                    hashes, in any order of the input. Documents to predict have 0
+    weights        (n_documents,) int64 > 0, how often each document counts, in units of
+                   1 / WEIGHT_UNIT; None: each counts once
+    rows           (n_documents,) int64, the place of each in its source; None: nothing asks for it
     groups         (n_documents,) str objects, the group or timestamp of each; None if no splitter
                    needs it
     token_lengths  (n_documents,), known tokens of each document, if `counts` are weights that were
@@ -60,6 +68,8 @@ class DocumentCounts:
     counts: Annotated[Array, Limits(1, 2**31 - 1, integers=np.int32)]
     classes: Integers32
     hashes: Hashes
+    weights: Integers | None = None
+    rows: Integers | None = None
     groups: Array | None = None
     token_lengths: Floats | None = None
     n_tokens: Integers | None = None
@@ -72,7 +82,7 @@ class DocumentCounts:
     @classmethod
     def from_texts(
         cls, indptr: Integers, indices: Integers32, counts: Integers32, n_tokens: Integers
-    ) -> DocumentCounts:
+    ) -> DocumentTable:
         """Return the counts of texts, without labels and hashes."""
         n = len(n_tokens)
         unlabeled = np.full(n, -1, dtype=np.int32)
@@ -106,6 +116,12 @@ class DocumentCounts:
             )
         return totals
 
+    def with_weights(self) -> DocumentTable:
+        """Return the same documents with weights: each counts once if there are none."""
+        if self.weights is not None:
+            return self
+        return replace(self, weights=np.full(len(self), WEIGHT_UNIT, dtype=np.int64))
+
     @property
     def has_lengths(self) -> bool:
         """Whether the number of tokens of each document is known; it is not for a matrix of
@@ -138,17 +154,17 @@ class DocumentCounts:
         entries = np.flatnonzero(features[self.indices])
         return csr.row_sums(np.searchsorted(entries, self.indptr), self.counts[entries])
 
-    def weigh(self, weights: Array) -> DocumentCounts:
+    def weigh(self, weights: Array) -> DocumentTable:
         """Return the same documents with other values for their entries; their lengths stay."""
         return replace(
             self, counts=weights, token_lengths=self.lengths if self.has_lengths else None
         )
 
-    def binarize(self) -> DocumentCounts:
+    def binarize(self) -> DocumentTable:
         """Return the same documents with binary counts."""
         return self.weigh(np.ones_like(self.counts))
 
-    def first(self, size: int) -> DocumentCounts:
+    def first(self, size: int) -> DocumentTable:
         """Return about the first `size` documents, in the order of their hashes, up to the end of
         duplicates.
         """
@@ -156,13 +172,13 @@ class DocumentCounts:
             return self
         return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], side="right")))
 
-    def restrict(self, columns: Integers, n_features: int) -> DocumentCounts:
+    def restrict(self, columns: Integers, n_features: int) -> DocumentTable:
         """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         return self.map_features(renumbered)
 
-    def map_features(self, columns: Integers32) -> DocumentCounts:
+    def map_features(self, columns: Integers32) -> DocumentTable:
         """Return the same documents with feature j in column columns[j], in the same order; a
         column below 0 removes the feature.
         """
@@ -170,7 +186,7 @@ class DocumentCounts:
         # token lengths include the removed features; lengths of counts are computed from counts
         return replace(self, indices=indices, token_lengths=None).filter_entries(indices >= 0)
 
-    def filter_entries(self, is_kept: Mask) -> DocumentCounts:
+    def filter_entries(self, is_kept: Mask) -> DocumentTable:
         """Return the same documents with some of their entries only; `is_kept` has shape
         (n_entries,).
         """
@@ -181,13 +197,13 @@ class DocumentCounts:
             self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept]
         )
 
-    def renumber(self, columns: Integers32, classes: Integers32) -> DocumentCounts:
+    def renumber(self, columns: Integers32, classes: Integers32) -> DocumentTable:
         """Return the same documents with other numbers for features (in the same order) and
         classes.
         """
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
-    def with_empty_last(self) -> DocumentCounts:
+    def with_empty_last(self) -> DocumentTable:
         """Return the same documents; the hash of those without a token is 0 after counting, and
         then EMPTY_HASH.
         """
@@ -198,7 +214,7 @@ class DocumentCounts:
             else self
         )
 
-    def arrange(self, columns: Integers32) -> DocumentCounts:
+    def arrange(self, columns: Integers32) -> DocumentTable:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0
         removes the feature.
 
@@ -206,7 +222,7 @@ class DocumentCounts:
         """
         return self.map_features(columns).sort_features()
 
-    def sort_features(self) -> DocumentCounts:
+    def sort_features(self) -> DocumentTable:
         """Return the same documents with ascending features in each row."""
         indices = np.empty_like(self.indices)
         counts = np.empty_like(self.counts)
@@ -226,34 +242,35 @@ class DocumentCounts:
                 counts[own] = self.counts[own][order]
         return replace(self, indices=indices, counts=counts)
 
-    def take(self, documents: Integers) -> DocumentCounts:
+    def take(self, documents: Integers) -> DocumentTable:
         """Return the documents with these numbers, in this order."""
         if np.array_equal(documents, np.arange(len(self))):
             return self
         indptr, entries = csr.take_rows(self.indptr, (self.indices, self.counts), documents)
         return self._select(documents, indptr, *entries)
 
-    def filter(self, is_kept: Mask) -> DocumentCounts:
+    def filter(self, is_kept: Mask) -> DocumentTable:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
         return self if is_kept.all() else self.take(np.flatnonzero(is_kept))
 
-    def slice(self, start: int, stop: int) -> DocumentCounts:
+    def slice(self, start: int, stop: int) -> DocumentTable:
         """Return the documents from `start` up to `stop`."""
         entries = slice(self.indptr[start], self.indptr[stop])
         indptr = self.indptr[start : stop + 1] - self.indptr[start]
         return self._select(slice(start, stop), indptr, self.indices[entries], self.counts[entries])
 
-    def _select(self, rows: Any, indptr: Array, indices: Array, counts: Array) -> DocumentCounts:
+    def _select(self, rows: Any, indptr: Array, indices: Array, counts: Array) -> DocumentTable:
         """Return the documents that `rows` (numbers or a slice) selects, with these entries."""
-        optional: list[Any] = [
-            None if column is None else column[rows]
-            for column in (self.groups, self.token_lengths, self.n_tokens)
-        ]
-        return DocumentCounts(
-            indptr, indices, counts, self.classes[rows], self.hashes[rows], *optional
+        beside: dict[str, Any] = {
+            name: column[rows]
+            for name in OPTIONAL_COLUMNS
+            if (column := getattr(self, name)) is not None
+        }
+        return DocumentTable(
+            indptr, indices, counts, self.classes[rows], self.hashes[rows], **beside
         )
 
-    def split(self, size: int) -> list[DocumentCounts]:
+    def split(self, size: int) -> list[DocumentTable]:
         """Return parts of at most `size` documents."""
         if len(self) <= size:
             return [self]
@@ -289,25 +306,37 @@ class DocumentCounts:
             return positions
         return self._located[1]
 
-    def smallest(self, size: int | None) -> DocumentCounts:
+    def smallest(self, size: int | None) -> DocumentTable:
         """Return the `size` documents (None: all) with the smallest hashes, sorted by hash and
         class.
         """
         return self.take(self.order(self.classes)[:size])
 
     def order(self, classes: Integers32) -> Integers:
-        """Return the order of the documents by hash, then by these classes, then by group."""
-        if self.groups is None:
-            return np.lexsort((classes, self.hashes))
-        return np.lexsort((np.unique(self.groups, return_inverse=True)[1], classes, self.hashes))
+        """Return the order of the documents by hash, then by these classes, then by the columns
+        beside them.
+        """
+        keys: list[Array] = [classes, self.hashes]
+        if self.weights is not None:
+            keys.insert(0, self.weights)
+        if self.groups is not None:
+            keys.insert(0, np.unique(self.groups, return_inverse=True)[1])
+        if self.rows is not None:
+            keys.insert(0, self.rows)
+        return np.lexsort(keys)
 
-    def below(self, bound: int) -> DocumentCounts:
+    def in_source_order(self) -> DocumentTable:
+        """Return the documents in the order of their rows, without row numbers."""
+        assert self.rows is not None
+        return replace(self.take(np.argsort(self.rows)), rows=None)
+
+    def below(self, bound: int) -> DocumentTable:
         """Return the documents with hashes below a bound, up to 2**64; the hashes are ascending."""
         if bound > int(self.hashes.max(initial=0)):
             return self
         return self.slice(0, int(np.searchsorted(self.hashes, np.uint64(bound))))
 
-    def subtract(self, others: DocumentCounts) -> DocumentCounts:
+    def subtract(self, others: DocumentTable) -> DocumentTable:
         """Return the documents without those of `others`; each of them removes one equal document.
 
         Both have the same features, and are sorted as by `smallest`.
@@ -332,7 +361,7 @@ class DocumentCounts:
         return self.take(np.flatnonzero(copies >= n_taken[mine]))
 
 
-def number_contents(documents: DocumentCounts) -> Integers:
+def number_contents(documents: DocumentTable) -> Integers:
     """Return a number for each document's content: equal for duplicates, ascending with the hashes,
     (n_documents,).
 
@@ -357,32 +386,35 @@ def number_contents(documents: DocumentCounts) -> Integers:
     return numbers
 
 
-def count_repeated(documents: DocumentCounts) -> int:
+def count_repeated(documents: DocumentTable) -> int:
     """Return how many documents repeat another one. Documents without a token are not counted."""
     contents = number_contents(documents.filter(np.diff(documents.indptr) > 0))
     return len(contents) - int(contents.max(initial=-1)) - 1
 
 
-def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
+def concatenate(parts: Sequence[DocumentTable]) -> DocumentTable:
     """Return the documents of several parts, one after the other.
 
-    Raises ValueError if some parts with documents have groups, or lengths in tokens, and others
-    have none.
+    Raises ValueError if some parts with documents have a column that others lack. Documents without
+    weights count once beside those with weights.
     """
-    return DocumentCounts(
+    if any(part.weights is not None for part in parts):
+        parts = [part.with_weights() for part in parts]
+    return DocumentTable(
         csr.join_bounds([part.indptr for part in parts]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.classes for part in parts)]),
         np.concatenate([np.zeros(0, dtype=np.uint64), *(part.hashes for part in parts)]),
-        _join_optional([part.groups for part in parts], parts),
-        _join_optional([part.token_lengths for part in parts], parts),
+        **{
+            name: _join_optional([getattr(part, name) for part in parts], parts)
+            for name in OPTIONAL_COLUMNS
+            if name != "n_tokens"
+        },
     )
 
 
-def _join_optional(
-    columns: Sequence[Array | None], parts: Sequence[DocumentCounts]
-) -> Array | None:
+def _join_optional(columns: Sequence[Array | None], parts: Sequence[DocumentTable]) -> Array | None:
     """Return a column that the documents of all parts have, or those of none."""
     present = [column for column in columns if column is not None]
     n_needed = sum(
@@ -394,12 +426,12 @@ def _join_optional(
 
 
 def take_smallest(
-    parts: Sequence[DocumentCounts],
+    parts: Sequence[DocumentTable],
     size: int | None,
     *,
     places: Integers32 | None = None,
     columns: Sequence[Integers32] = (),
-) -> DocumentCounts:
+) -> DocumentTable:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
     hash and class.
 
