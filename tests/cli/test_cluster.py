@@ -5,7 +5,6 @@ network namespaces.
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -140,31 +139,6 @@ def test_train_gives_the_same_bytes(
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
-@pytest.mark.exhaustive
-def test_several_labels(nbtext: Any, cluster: str, tmp_path: Path) -> None:
-    """Documents with several labels give the same bytes, also if a shard holds none; so do
-    predictions and updates.
-    """
-    draw = random.Random(3)
-    names = ["art", "bio", "car"]
-    lines = []
-    for n in range(3000):
-        labels = [names[n % 3]] if n < 1500 else draw.sample(names, draw.randint(0, 2))
-        words = [f"{label}{draw.randrange(40)}" for label in labels for _ in range(6)]
-        text = " ".join([*words, *(f"w{int(draw.paretovariate(0.4)) % 20000}" for _ in range(20))])
-        lines.append(json.dumps({"text": text, "label": labels[0] if n < 1500 else labels}) + "\n")
-    sources = [f"{tmp_path}/{start}.jsonl" for start in range(0, 3000, 300)]
-    for number, source in enumerate(sources):
-        Path(source).write_text("".join(lines[300 * number : 300 * (number + 1)]))
-    options = ("--cluster", cluster)
-    here = nbtext("train", *sources, "-o", "here", "--keep-sample", "100")
-    there = nbtext("train", *sources, "-o", "there", "--keep-sample", "100", *options)
-    assert (there.status, there.err) == (0, here.err)
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
-    ask = ("predict", *sources, "-m", str(tmp_path / "here"), "--to", "jsonl")
-    assert nbtext(*ask, *options).out == nbtext(*ask).out
-
-
 def test_processes_of_this_machine(nbtext: Any, texts: tuple[str, ...], tmp_path: Path) -> None:
     """`--cluster local` starts workers for one command, and is quiet about it."""
     nbtext("train", *texts, "-o", "here")
@@ -226,18 +200,6 @@ def test_predict_in_parts(
         again.err
         == f"nbtext: {tmp_path}/parts: contains the records of another run; name a new folder\n"
     )
-
-
-@pytest.mark.exhaustive
-def test_predict_ranges_of_a_file(
-    nbtext: Any, large: Path, model: str, cluster: str, tmp_path: Path
-) -> None:
-    """Line numbers in the ids are those of the whole file."""
-    ask = ("predict", str(large), "-m", model, "--to", "jsonl")
-    parts = nbtext(*ask, "--cluster", cluster, "-o", str(tmp_path / "parts") + "/")
-    assert (parts.status, len(list((tmp_path / "parts").iterdir()))) == (0, 3)
-    there = nbtext(*ask, "--cluster", cluster)
-    assert (there.status, there.out) == (0, nbtext(*ask).out)
 
 
 def test_a_folder_that_cannot_be_made(
@@ -358,71 +320,3 @@ def test_what_a_cluster_cannot_do(
     ):
         nbtext(*arguments, cwd=Path(texts[0]).parent, **environment).refused(status, part)
         assert not (tmp_path / "m").exists()
-
-
-@pytest.fixture
-def hosts() -> Iterator[tuple[str, str]]:
-    """Two network namespaces with a wire between them, 10.99.7.1 and 10.99.7.2; skipped where none
-    can be made.
-    """
-    names = (f"nbtext-a{os.getpid()}", f"nbtext-b{os.getpid()}")
-    ends = (f"nba{os.getpid() % 100000}", f"nbb{os.getpid() % 100000}")
-
-    def ip(*arguments: str) -> bool:
-        return subprocess.run(["ip", *arguments], capture_output=True, check=False).returncode == 0
-
-    if shutil.which("ip") is None or not ip("netns", "add", names[0]):
-        pytest.skip("making network namespaces needs root, and a kernel that has them")
-    try:
-        assert ip("netns", "add", names[1])
-        assert ip(
-            "link",
-            "add",
-            ends[0],
-            "netns",
-            names[0],
-            "type",
-            "veth",
-            "peer",
-            "name",
-            ends[1],
-            "netns",
-            names[1],
-        )
-        for number, (name, end) in enumerate(zip(names, ends, strict=True), start=1):
-            assert ip("-n", name, "addr", "add", f"10.99.7.{number}/24", "dev", end)
-            assert ip("-n", name, "link", "set", end, "up")
-            assert ip("-n", name, "link", "set", "lo", "up")
-        yield names
-    finally:
-        for name in names:
-            ip("netns", "delete", name)
-
-
-@pytest.mark.exhaustive
-def test_across_hosts(
-    nbtext: Any, texts: tuple[str, ...], hosts: tuple[str, str], tmp_path: Path
-) -> None:
-    """A scheduler on one host, its worker on another, which share nothing but a wire and files: the
-    same bytes.
-    """
-    one, other = (("ip", "netns", "exec", name) for name in hosts)
-    nbtext("train", *texts, "-o", str(tmp_path / "here"))
-    options = ("--host", "10.99.7.1", "--port", "8786", "--scheduler-file", str(tmp_path / "s"))
-    with dask("scheduler", *options, within=one):
-        address = scheduler_address(tmp_path / "s")
-        with worker(address, tmp_path, "--host", "10.99.7.2", within=other):
-            train = (
-                sys.executable,
-                "-m",
-                "nbtext",
-                "train",
-                *texts,
-                "-q",
-                "--cluster",
-                address,
-            )
-            environment = os.environ | {"PYTHONPATH": str(TOP), "DASK_NBTEXT__TIMEOUT": "60s"}
-            there = (*one, *train, "-o", str(tmp_path / "there"))
-            subprocess.run(there, env=environment, check=True, timeout=120)
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()

@@ -145,16 +145,3 @@ def test_a_bad_file(nbtext: Any, spam: Path, data: bytes, message: str) -> None:
         ["evaluate", "spam", "--folds", "2"],
     ):
         nbtext(*command, "--cost", "c", cwd=spam).refused(1, message)
-
-
-def test_blank_lines_before_the_header(nbtext: Any, spam: Path) -> None:
-    """They have no meaning; the error of a header that is not one names its line."""
-    (spam / "blank.csv").write_text("\n  \ntrue,predicted,cost\nham,spam,10\n")
-    (spam / "blank-typo.csv").write_text("\nham,spam,1O\n")
-    found, expected = (
-        nbtext(f"evaluate spam -m m --cost {name} --to json", cwd=spam).json
-        for name in ("blank.csv", "costs.csv")
-    )
-    assert found == expected
-    command = "evaluate spam -m m --cost blank-typo.csv"
-    nbtext(command, cwd=spam).refused(1, "blank-typo.csv")

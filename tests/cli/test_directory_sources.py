@@ -6,16 +6,11 @@ import gzip
 import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from nbtext.kernel import HAS_KERNEL
 
 TOP = Path(__file__).parents[2]
 
@@ -154,19 +149,6 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
         len(records) == 5
         and "memory: is a symbolic link to a file that cannot be read" in reasons[0]
     )
-
-
-def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
-    """Tags, scripts and styles are not words; a page named by itself is one document too."""
-    page = "<!doctype html><title>Plum</title><script>function var</script><p class=x>purple\n<b>plum</b>&amp;co"
-    for name in ("page.html", "other.XHtml", "third.HTML"):
-        (fruit / "td/b" / name).write_text(page)
-    nbtext("train td -q -o m.joblib").ok()
-    words = nbtext("inspect m.joblib --to json").json
-    assert "plum" in str(words)
-    assert "function" not in str(words)
-    alone = nbtext("predict td/b/page.html -m m.joblib --to jsonl").out
-    assert alone in nbtext("predict td -m m.joblib --to jsonl").out
 
 
 def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
@@ -334,35 +316,3 @@ def test_other_folders_may_be_the_labels(nbtext: Any, tmp_path: Path) -> None:
     assert nbtext("predict d -m m").err == ""
     (tmp_path / "t.csv").write_text(CSV)
     nbtext("train t.csv --label-level 2 -o m").refused(2, "SOURCE is not a directory")
-
-
-@pytest.mark.skipif(
-    not HAS_KERNEL or shutil.which("strace") is None, reason="needs the kernel and strace"
-)
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_document_is_opened_once_by_its_name_in_the_folder(tmp_path: Path, jobs: str) -> None:
-    """Files are opened relative to their open folder, without a stat of each, except for a sample
-    of sizes.
-    """
-    for label in "ab":
-        (tmp_path / "docs" / label).mkdir(parents=True)
-        for number in range(320):
-            (tmp_path / "docs" / label / f"doc-{number:03}").write_text(f"{label} text {number}")
-    traced = "trace=open,openat,stat,lstat,newfstatat,statx,access,faccessat,readlink"
-    command = [sys.executable, "-m", "nbtext", "train", "docs", "-o", "model", "-j", jobs, "-q"]
-    done = subprocess.run(
-        ["strace", "-f", "-e", traced, "-o", "log", *command],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip("strace is not allowed here")
-    calls = re.findall(
-        r"(\w+)\((\w+), \"([^\"]*doc-\d+)\"|(\w+)\(\"([^\"]*doc-\d+)\"",
-        (tmp_path / "log").read_text(),
-    )
-    opened = [call for call in calls if "open" in call[0] + call[3]]
-    assert len(opened) == 640
-    assert all(folder.isdecimal() and "/" not in name for _, folder, name, *_ in opened)
-    assert len(calls) - len(opened) <= 640 / 32 + 2

@@ -52,30 +52,6 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
     nbtext(f"predict d -m {model} --encoding klingon").refused(2, "there is no encoding 'klingon'")
 
 
-@pytest.mark.parametrize(
-    ("text", "codec", "advice"),
-    [
-        (
-            "les élèves étaient très fiers de leur école où l'été fût long",
-            "cp1252",
-            "--encoding cp1252",
-        ),
-        (
-            "wszyscy ludzie rodzą się wolni i równi pod względem swej godności",
-            "iso8859-2",
-            "--encoding iso8859-2",
-        ),
-    ],
-)
-def test_encodings_of_which_several_fit(
-    nbtext: Any, tmp_path: Path, text: str, codec: str, advice: str
-) -> None:
-    """The French text is not called cp1250 alone, and the Polish one not iso8859-10."""
-    lines = [f"__label__{'a' if n % 2 else 'b'} {text} {n}" for n in range(20)]
-    (tmp_path / "t.txt").write_bytes("\n".join(lines).encode(codec))
-    assert advice in nbtext("train t.txt -o m").err
-
-
 @pytest.mark.parametrize("end", str.split("json jsonl csv tsv txt"))
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16", "gb18030"])
 def test_a_valid_replacement_character_is_not_an_invalid_byte(

@@ -5,6 +5,7 @@ not.
 import json
 import random
 import re
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +23,19 @@ def rows(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("rows")
     chance = random.Random(1)
-    words = {
-        "a,b": "apple pear",
-        "tab\t|bar": "boat tide",
-        "back\\t": "nail saw",
-        "=plain": "old good",
-    }
+    words = {"a,b": "apple pear", "tab\t|bar": "boat tide", "back\\t": "nail saw", "=plain": "old"}
     for name, n in (("train", 300), ("test", 40)):
         one = []
         several = []
         for number in range(n):
             labels = chance.sample(sorted(words), chance.choice([0, 1, 1, 2, 3]))
-            text = (
-                " ".join(chance.choice(words[label].split()) for label in labels for _ in range(3))
-                or "the of"
-            )
+            own = [chance.choice(words[label].split()) for label in labels * 3]
             identity = "-same" if number in (3, 17) else f"{number}"
-            several.append(json.dumps({"id": identity, "text": text, "label": labels}) + "\n")
-            one.append(
-                json.dumps(
-                    {"id": identity, "text": text, "label": labels[0] if labels else "=plain"}
-                )
-                + "\n"
-            )
-        (folder / f"one-{name}.jsonl").write_text("".join(one))
-        (folder / f"several-{name}.jsonl").write_text("".join(several))
+            row = {"id": identity, "text": " ".join(own) or "the of", "label": labels}
+            several.append(row)
+            one.append(row | {"label": [*labels, "=plain"][0]})
+        write_rows(folder / f"one-{name}.jsonl", one)
+        write_rows(folder / f"several-{name}.jsonl", several)
     for kind in ("one", "several"):
         nbtext(f"train {kind}-train.jsonl -q -o {kind}", cwd=folder).ok()
     return folder
@@ -74,23 +63,6 @@ def test_evaluate_reads_what_predict_writes(
     for one, other in zip(found["per_label"], direct["per_label"], strict=True):
         assert {**one, "threshold": None} == {**other, "threshold": None}
     assert ("only of predicted labels" in ran.err) is (form in ("tsv", "csv"))
-
-
-@pytest.mark.parametrize("kind", ["one", "several"])
-@pytest.mark.parametrize("form", ["jsonl", "json", "tsv", "csv"])
-def test_evaluate_reads_a_pipe(nbtext: Any, rows: Path, kind: str, form: str) -> None:
-    """A pipe has no suffix, and can be read once; with prediction sets and the most probable
-    labels, too.
-    """
-    source = f"{kind}-test.jsonl"
-    extra = "--coverage 0.9 --top-k 2"
-    text = nbtext(f"predict {source} -m {kind} --id-field id --to {form} {extra}", cwd=rows).out
-    options = "--id-field id --to json --predictions -"
-    ran = nbtext(f"evaluate {source} {options}", cwd=rows, input=text.encode()).ok()
-    direct = nbtext(f"evaluate {source} -m {kind} --id-field id --to json", cwd=rows).json
-    found = ran.json
-    for name in ("documents", "accuracy", "macro_f1", "micro_f1"):
-        assert found.get(name) == direct.get(name), name
 
 
 def test_other_formats_of_predict_are_named(nbtext: Any, rows: Path) -> None:
@@ -210,32 +182,22 @@ def test_columns_that_were_added(
         assert not has_all or found[name] == pytest.approx(direct[name], abs=1e-4)
 
 
-@pytest.mark.parametrize("named", [True, False])
 def test_predictions_without_ids_are_matched_in_order(
-    nbtext: Any, tables: Path, tmp_path: Path, named: bool
+    nbtext: Any, tables: Path, tmp_path: Path
 ) -> None:
     """A table without an id column; one row more or fewer than documents is an error."""
-    text = (tables / "one-t.csv").read_text()
-    rows = [line.split(",", 1)[1] for line in text.splitlines()]
-    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows))
-    model = str(tables / "one")
-    ask = ("--label-field", "kind", "--to", "json")
+    rows = [line.split(",", 1)[1] for line in (tables / "one-t.csv").read_text().splitlines()]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    model = tables / "one"
+    ask = "evaluate t.csv --label-field kind --to json"
     nbtext(f"predict t.csv -m {model} --add-columns -o out.csv").ok()
-    direct = nbtext("evaluate", "t.csv", "-m", model, *ask).ok().json
-    more = ("--predicted-field", "label") if named else ()
-    found = nbtext("evaluate", "t.csv", "--predictions", "out.csv", *more, *ask).ok().json
-    assert (found["accuracy"], found["confusion_matrix"]) == (
-        direct["accuracy"],
-        direct["confusion_matrix"],
-    )
-    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in rows[:-1]))
-    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(
-        1, "out.csv: has no ids, and 40 predictions for 39 documents"
-    )
-    (tmp_path / "t.csv").write_text("".join(f"{row}\n" for row in [*rows, rows[-1]]))
-    nbtext("evaluate", "t.csv", "--predictions", "out.csv", *ask).refused(
-        1, "out.csv: has no ids, and 40 predictions"
-    )
+    direct = nbtext(f"{ask} -m {model}").ok().json
+    for named in ("", "--predicted-field label"):
+        found = nbtext(f"{ask} --predictions out.csv {named}").ok().json
+        assert found["confusion_matrix"] == direct["confusion_matrix"]
+    for others, n in ((rows[:-1], "40 predictions for 39 documents"), ([*rows, rows[-1]], "40")):
+        (tmp_path / "t.csv").write_text("\n".join(others))
+        nbtext(f"{ask} --predictions out.csv").refused(1, f"out.csv: has no ids, and {n}")
 
 
 TWO_COLUMNS = "name,true,guess,sure\na,x,x,0.9\nb,x,y,0.6\nc,y,y,0.7\nd,y,,\n"
@@ -247,25 +209,22 @@ def test_two_columns_of_a_table(nbtext: Any, tmp_path: Path) -> None:
     """
     (tmp_path / "t.csv").write_text(TWO_COLUMNS)
     ask = "evaluate --label-field true --predicted-field guess --to json"
-    ran = nbtext(f"{ask} t.csv").ok()
-    found = ran.json
+    found = nbtext(f"{ask} t.csv").ok().json
     assert (found["documents"], found["unanswered"], found["accuracy"]) == (4, 1, 0.5)
     assert found["macro_f1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert not {"log_loss", "brier_score", "expected_calibration_error"} & found.keys()
     assert nbtext(f"{ask} -", input=TWO_COLUMNS.encode()).ok().json == found
-    records = [
-        dict(zip(("name", "true", "guess"), line.split(","), strict=False))
-        for line in TWO_COLUMNS.split()[1:]
-    ]
-    write_rows(tmp_path / "t.jsonl", records)
+    header, *lines = TWO_COLUMNS.split()
+    write_rows(
+        tmp_path / "t.jsonl",
+        (dict(zip(header.split(","), line.split(","), strict=True)) for line in lines),
+    )
     assert nbtext(f"{ask} t.jsonl").ok().json == found
-    (tmp_path / "n.csv").write_text(TWO_COLUMNS.partition("\n")[2])
+    (tmp_path / "n.csv").write_text("\n".join(lines))
     numbers = "--label-field 2 --predicted-field 3 --no-header --to json"
     assert nbtext(f"evaluate n.csv {numbers}").ok().json == found
     with_shares = nbtext(f"{ask} t.csv --probability-field sure").ok().json
-    assert with_shares["log_loss"] == pytest.approx(
-        -sum(map(__import__("math").log, (0.9, 0.4, 0.7, 0.5))) / 4, rel=1e-3
-    )
+    assert with_shares["log_loss"] == pytest.approx(-log(0.9 * 0.4 * 0.7 * 0.5) / 4, rel=1e-3)
     assert nbtext(f"{ask} t.csv --fail-under accuracy=0.9").status == 3
     assert "log_loss" in nbtext(f"{ask} t.csv --fail-under log_loss=1").err
 
@@ -285,14 +244,12 @@ def test_several_labels_in_two_columns(nbtext: Any, tmp_path: Path) -> None:
 
 
 PREDICTED = {
-    "labels": ("one", {}, ""),
-    "null": ("one", {"probability": None}, ""),
-    "probability": ("one", {"probability": 0.75}, "rough"),
-    "all": ("one", {"probability": 0.75, "scores": {"a": 0.75, "b": 0.25, "c": 0}}, ""),
-    "some": ("one", {"probability": 0.75}, "8 predictions without a probability"),
-    "label sets": ("several", {}, ""),
-    "sets with probabilities": ("several", {"probabilities": [0.75, 0.75]}, "left out"),
-    "sets with all": ("several", {"scores": {"a": 0.75, "b": 0.25, "c": 0.75}}, ""),
+    "labels": ({}, ""),
+    "probability": ({"probability": 0.75}, "rough"),
+    "all": ({"probability": 0.75, "scores": {"a": 0.75, "b": 0.25, "c": 0}}, ""),
+    "some": ({"probability": 0.75}, "8 predictions without a probability"),
+    "sets": ({"probabilities": [0.75, 0.75]}, "left out"),
+    "sets with all": ({"scores": {"a": 0.75, "b": 0.25, "c": 0.75}}, ""),
 }
 
 
@@ -302,38 +259,34 @@ def test_what_predictions_do_not_say_is_not_shown(nbtext: Any, tmp_path: Path, k
     """Without the probability of each prediction, no format and no page shows one, a threshold or a
     ranking by probabilities.
     """
-    task, given, said = PREDICTED[kind]
-    sets = (["a"], ["b"], ["c"]) if task == "one" else (["a", "c"], ["b", "a"], ["c", "b"])
-    name = "label" if task == "one" else "labels"
-    true, predicted = [], []
+    given, said = PREDICTED[kind]
+    has_sets = "sets" in kind
+    labels = (["a", "c"], ["b", "a"], ["c", "b"]) if has_sets else ("a", "b", "c")
+    true = []
+    predicted = []
     for n in range(24):
-        labels = [sets[n % 3], sets[n % 5 % 3]]
-        own, found = labels if task == "several" else [each[0] for each in labels]
-        true.append({"id": f"d{n}", "text": "sun", "label": own})
-        is_left_out = kind == "some" and n % 3 == 0
-        predicted.append({"id": f"d{n}", name: found, **({} if is_left_out else given)})
+        true.append({"id": f"d{n}", "text": "sun", "label": labels[n % 3]})
+        own = {} if kind == "some" and n % 3 == 0 else given
+        predicted.append(
+            {"id": f"d{n}", "labels" if has_sets else "label": labels[n % 5 % 3]} | own
+        )
     write_rows(tmp_path / "t.jsonl", true)
     write_rows(tmp_path / "p.jsonl", predicted)
-    ask = "evaluate t.jsonl --id-field id --predictions p.jsonl"
-    texts = [
-        nbtext(f"{ask} --to {form}").ok() for form in ("json", "table", "markdown", "tsv", "csv")
-    ]
-    assert all(said in text.err for text in texts)
-    assert all(said or "probabilit" not in text.err for text in texts)
-    nbtext(f"{ask} --report x.html").ok()
-    shown = re.sub(
-        r"<(script|style).*?</\1>", "", (tmp_path / "x.html").read_text(), flags=re.DOTALL
-    )
+    ask = "evaluate t.jsonl --id-field id --predictions p.jsonl --report x.html --to"
+    for form in ("table", "markdown", "tsv", "csv", "json"):
+        ran = nbtext(f"{ask} {form}").ok()
+        assert said in ran.err
+        assert said or "probabilit" not in ran.err
+    page = (tmp_path / "x.html").read_text()
+    shown = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
     has_probabilities = kind in ("probability", "all", "sets with all")
-    metric = "log_loss" if task == "one" else "precision_at_1"
-    assert (metric in texts[0].json) is has_probabilities
+    metric = "precision_at_1" if has_sets else "log_loss"
+    assert (metric in ran.json) is has_probabilities
     assert ("Reliability" in shown) is has_probabilities
     assert has_probabilities or "most probable" not in shown
-    assert ("--min-probability" in shown) is (has_probabilities and task == "one")
-    listed = re.search(r'"d\d+",(null|[01])', (tmp_path / "x.html").read_text())
-    if task == "one":
-        assert listed is not None and (listed[1] == "null") is not has_probabilities
-    assert texts[0].json["documents"] == 24
+    assert ("--min-probability" in shown) is (has_probabilities and not has_sets)
+    listed = re.search(r'"d\d+",(null|[01])', page)
+    assert has_sets or (listed is not None and (listed[1] == "null") is not has_probabilities)
 
 
 NO_FIELDS = [
@@ -377,13 +330,7 @@ ANSWERS = [
         '{"id": "1", "label": "a", "scores": [1]}\n',
         "p.jsonl:1: is not a record of nbtext predict",
     ),
-    (
-        "p.jsonl",
-        '{"id": "1", "label": null, "scores": null}\n',
-        "p.jsonl: no record of the file has a predicted label",
-    ),
     ("p.tsv", "1\t\t\n", "p.tsv: no record of the file has a predicted label"),
-    ("p.csv", "id,label,probability\n1,,\n", "p.csv: no record of the file has a predicted label"),
 ]
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 from nbtext.bayes.event_models import EVENT_MODELS
 
@@ -34,37 +35,6 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
     assert len({(tmp_path / f"{name}.tsv").read_bytes() for name in "abc"}) == 1
 
 
-@pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
-def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, options: list[str]) -> None:
-    """Cross-validation of the training half and the test half give similar accuracies, far above
-    chance.
-    """
-    model = ["--model", *options]
-    folds = nbtext("evaluate", str(letters / "train"), "--folds", "10", *model, "--to", "json")
-    nbtext("train", str(letters / "train"), *model, "-o", "model").ok()
-    test = nbtext(f"evaluate {letters}/test -m model --to json")
-    found = [result.json["accuracy"] for result in (folds, test)]
-    assert min(found) > 0.5
-    assert abs(found[0] - found[1]) < 0.15
-
-
-def test_categorical_from_a_matrix(nbtext: Any, letters: Path) -> None:
-    """A matrix of counts is as good as the texts, and so is one of weights, which has the counts
-    beside them.
-    """
-    texts = str(letters / "train")
-    nbtext(f"vectorize {texts} -o counts.npz").ok()
-    nbtext(f"vectorize {texts} --weighting tfidf -o weights.npz").ok()
-    for source in (texts, "counts.npz", "weights.npz"):
-        name = Path(source).stem
-        nbtext(f"train {source} --model categorical -o {name}.joblib").ok()
-    asked = [
-        nbtext(f"predict {letters}/test -m {m}.joblib") for m in ("train", "counts", "weights")
-    ]
-    assert asked[0].ok().out == asked[1].ok().out == asked[2].ok().out
-
-
 def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
     """Weights that sum to one give small scores; smoothing and calibration do not depend on
     that.
@@ -74,3 +44,12 @@ def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path) -> None:
     found = nbtext(f"evaluate {letters}/test -m model --to json").json
     assert found["accuracy"] > 0.92
     assert found["log_loss"] < 0.25
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "logistic", "multinomial", "dirichlet", "gaussian"])
+def test_no_weights_at_all_are_no_warning(nbtext: Any, tmp_path: Path, model: str) -> None:
+    """The plain inverse document frequency of words that all documents hold is 0."""
+    rows = [{"label": "ab"[n % 2], "text": "same words" + " same" * (n % 3)} for n in range(12)]
+    write_rows(tmp_path / "same.jsonl", rows)
+    result = nbtext(f"train same.jsonl --model {model} --weighting :plain -o m").ok()
+    assert "Warning" not in result.err

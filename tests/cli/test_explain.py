@@ -62,20 +62,6 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
     assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
 
 
-def test_other_features(nbtext: Any, letters: Path) -> None:
-    """Pairs of words, characters and hashed words are explained as well."""
-    for options in (
-        ["--ngrams", "1,2"],
-        ["--analyzer", "char_wb", "--ngrams", "2,4"],
-        ["--hash-bits", "12"],
-    ):
-        nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib").ok()
-        assert (
-            "park"
-            in nbtext("explain - -m m.joblib --to table", input=b"the parking permit").ok().out
-        )
-
-
 def test_predictions_with_words(nbtext: Any, model: str) -> None:
     """--explain 2 adds two words to each JSONL record; in other forms there is no place for
     them.

@@ -1,9 +1,7 @@
-"""Lines of fastText: blank ones, and ones without a label."""
+"""Blank lines among those of fastText."""
 
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 ONE = ["__label__a red", "__label__b blue", "__label__a red round", "__label__b blue long"] * 6
 
@@ -36,17 +34,3 @@ def test_blank_lines_are_skipped(nbtext: Any, tmp_path: Path) -> None:
     old = (tmp_path / "blank.txt").read_text()
     new = (tmp_path / "new.txt").read_text()
     assert new == old.replace("__label__a red round", "__label__b red round", 1)
-
-
-@pytest.mark.parametrize(
-    "command", [("train", "t.txt", "-o", "x.joblib"), ("evaluate", "t.txt", "-m", "m.joblib")]
-)
-def test_a_line_without_a_label_is_unlabeled_where_one_is_meant(
-    nbtext: Any, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    """As a document without a label in any other format."""
-    (tmp_path / "one.txt").write_text(lines_of(ONE))
-    nbtext("train one.txt -o m.joblib").ok()
-    (tmp_path / "t.txt").write_text(lines_of([*ONE, "nothing here"]))
-    nbtext(*command).refused(1, "t.txt:25: the document has no label", "--skip-unlabeled")
-    assert "skipped 1: without a label" in nbtext(*command, "--skip-unlabeled").ok().err

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -171,45 +170,6 @@ def test_permission_denied_within_a_tree(
     (tmp_path / "t" / "c").chmod(0o755)
 
 
-@pytest.mark.exhaustive
-def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> None:
-    """Files vanish, shrink, grow and are replaced: each document has its record or its reason, and
-    no traceback.
-    """
-    folder = tmp_path / "t" / "a"
-    folder.mkdir(parents=True)
-    paths = [folder / f"{number:04}" for number in range(2000)]
-    for path in paths:
-        path.write_text("my trash was not collected " * 20)
-    is_over = threading.Event()
-
-    def meddle() -> None:
-        while not is_over.is_set():
-            for number, path in enumerate(paths):
-                if number % 4 == 0:
-                    path.unlink(missing_ok=True)
-                elif number % 4 == 1:
-                    path.write_text("trash " * (number % 50))
-                elif number % 4 == 2 and path.exists():
-                    os.truncate(path, number % 100)
-
-    meddler = threading.Thread(target=meddle)
-    meddler.start()
-    try:
-        results = [run("predict", "t", "-m", model, cwd=tmp_path) for _ in range(2)]
-        trained = run("train", "t", "-o", "m", cwd=tmp_path)
-    finally:
-        is_over.set()
-        meddler.join()
-    for result in results:
-        assert (result.returncode, "Traceback" in result.stderr) == (0, False), result.stderr
-        ids = [line.split("\t")[0] for line in result.stdout.splitlines()]
-        assert ids == sorted(set(ids))
-        assert {f"t/a/{number:04}" for number in range(2000) if number % 4} <= set(ids)
-    assert trained.returncode in (0, 1)
-    assert "Traceback" not in trained.stderr
-
-
 @pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
 def test_a_pipe_closed_at_any_point(
@@ -261,27 +221,6 @@ def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> N
         assert done.returncode in (0, 1, 2), (shell, done)
         assert b"Traceback" not in done.stderr, (shell, done)
         assert b"internal error" not in done.stderr, (shell, done)
-
-
-def test_two_writers(letters: Path, tmp_path: Path) -> None:
-    """Of commands that write one model at the same time, one succeeds, and the others report it."""
-    commands = [
-        ["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"]
-        for half in ("train", "test")
-    ]
-    whole = []
-    for command in commands:
-        assert run(*command, cwd=tmp_path).returncode == 0
-        whole.append((tmp_path / "out").read_bytes())
-    processes = [
-        subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT)
-        for command in (commands * 2)
-    ]
-    statuses = [process.wait(120) for process in processes]
-    assert 0 in statuses
-    assert set(statuses) <= {0, 1}
-    assert (tmp_path / "out").read_bytes() in whole
-    assert os.listdir(tmp_path) == ["out"]
 
 
 # Python code: interrupts the process when it has come to a step, or writes the number of its steps.

@@ -301,18 +301,3 @@ def test_a_file_that_changed_meanwhile(forker: Any, folder: Path, command: str, 
     assert name.encode() in err
     assert b"changed" in err
     assert target.read_bytes() == other
-
-
-@pytest.mark.exhaustive
-def test_merges_at_once(folder: Path) -> None:
-    """Of contributions merged into one model at the same time, each is in it, or its command
-    failed.
-    """
-    commands = [("merge", "m", "n", "-o", "m") for _ in range(6)]
-    processes = [start(folder, *command) for command in commands]
-    for process in processes:
-        process.communicate()
-    n_done = sum(process.returncode == 0 for process in processes)
-    assert all(process.returncode in (0, 1) for process in processes)
-    assert n_done >= 1
-    assert load_model(folder / "m").counts_.statistics.n_documents == 3 + 3 * n_done

@@ -87,15 +87,6 @@ def test_forward_in_time(nbtext: Any, threads: Path) -> None:
     assert "coverage" in three
 
 
-def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
-    """Without --folds each group is judged by all others."""
-    rows = [json.loads(line) for line in (threads / "letters.jsonl").read_text().splitlines()]
-    lines = [json.dumps({**row, "ward": int(row["thread"]) % 4}) for row in rows]
-    (threads / "wards.jsonl").write_text("\n".join(lines))
-    found = nbtext("evaluate wards.jsonl --group-field ward --to json", cwd=threads).ok().json
-    assert found["documents"] == 252
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
 def test_a_time_split_does_not_train_on_the_future(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Months of one digit are in order, groups are months, and another value is an error with its

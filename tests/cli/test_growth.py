@@ -1,12 +1,8 @@
 """update, forget, merge and calibrate as a user types them."""
 
-import fcntl
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -121,34 +117,6 @@ def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_
     assert os.listdir(tmp_path) == ["m.joblib"]
 
 
-def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Where a sample cannot be filled up again, a line says so, and what to do instead."""
-    halves(nbtext, letters, tmp_path, "--keep-sample", "100")
-    result = nbtext(f"forget ab.joblib {letters}/test").ok()
-    assert "documents of the retained sample): model, smoothing, calibration" in result.err
-    nbtext(f"update ab.joblib {letters}/test").ok()
-
-
-def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A matrix of some features has the counts of all, so that its model grows as one of the texts
-    does.
-    """
-    texts = str(letters / "train")
-    more = str(letters / "test")
-    nbtext(f"vectorize {texts} --min-df 3 -o m.npz").ok()
-    nbtext("train m.npz -o m.joblib").ok()
-    nbtext(f"train {texts} --min-df 3 -o t.joblib").ok()
-    n_features = load_model(tmp_path / "m.joblib").fitted_.scorer.n_features
-    for name in ("m.joblib", "t.joblib"):
-        nbtext(f"update {name} {more}").ok()
-    grown = [
-        load_model(tmp_path / name).fitted_.scorer.n_features for name in ("m.joblib", "t.joblib")
-    ]
-    assert grown[0] == grown[1] > n_features
-    answers = [nbtext(f"predict {more} -m {name}").ok().out for name in ("m.joblib", "t.joblib")]
-    assert answers[0] == answers[1]
-
-
 def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """A model from standard input is updated onto standard output."""
     done = forker().run(
@@ -156,74 +124,6 @@ def test_through_a_pipe(forker: Any, letters: Path, model: str, tmp_path: Path) 
     )
     (tmp_path / "updated").write_bytes(done.stdout)
     assert load_model(tmp_path / "updated").counts_.statistics.n_documents == 420
-
-
-def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """While one rewrites a model, another is refused by one line; with -o elsewhere it may go
-    on.
-    """
-    path = tmp_path / "m.joblib"
-    path.write_bytes(Path(model).read_bytes())
-    descriptor = os.open(path, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    for command in ("update", "calibrate", "forget"):
-        nbtext(f"{command} {path} {letters}/train").refused(
-            1, f"{path}: another nbtext process is writing it; try again when"
-        )
-    assert path.read_bytes() == Path(model).read_bytes()
-    nbtext(f"update {path} {letters}/test -o {tmp_path}/other").ok()
-    nbtext(f"predict {letters}/test -m {path}").ok()
-    os.close(descriptor)
-    nbtext(f"update {path} {letters}/test").ok()
-
-
-def test_an_updater_that_was_killed(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """If an update is killed, the model file is as before, and there is no lock."""
-    path = tmp_path / "m.joblib"
-    path.write_bytes(Path(model).read_bytes())
-    updater = subprocess.Popen(
-        [*NBTEXT, "update", str(path), "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    wait_for_lock(path)
-    nbtext(f"update {path} {letters}/test").refused(1)
-    updater.send_signal(signal.SIGKILL)
-    updater.communicate()
-    assert path.read_bytes() == Path(model).read_bytes()
-    nbtext(f"update {path} {letters}/test").ok()
-    assert os.listdir(tmp_path) == ["m.joblib"]
-
-
-def wait_for_lock(path: Path) -> None:
-    """Until somebody has the lock of a file."""
-    for _ in range(600):
-        with path.open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-        time.sleep(0.1)
-    raise AssertionError("nobody took the lock")
-
-
-@pytest.mark.exhaustive
-def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Readers see the old model or the new one, whole, while updaters take turns; no update is
-    lost.
-    """
-    path = tmp_path / "m.joblib"
-    path.write_bytes(Path(model).read_bytes())
-    line = b'{"text": "the bins again", "label": "trash"}\n'
-    (tmp_path / "one.jsonl").write_bytes(line)
-    updaters = [
-        subprocess.Popen([*NBTEXT, "update", str(path), str(tmp_path / "one.jsonl"), "-q"])
-        for _ in range(4)
-    ]
-    while any(updater.poll() is None for updater in updaters):
-        result = nbtext(f"predict - -m {path} --to jsonl", input=b"the bins were not emptied\n")
-        assert result.json["label"] == "trash", result.err
-    n_done = sum(updater.returncode == 0 for updater in updaters)
-    assert n_done >= 1
-    assert load_model(path).counts_.statistics.n_documents == 336 + n_done
 
 
 def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(

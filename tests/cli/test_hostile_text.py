@@ -156,26 +156,11 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
 
 
 def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """NULs, unclosed quotes and long fields in CSV and TSV."""
+    """NULs, and a quote that is never closed, in CSV."""
     (tmp_path / "nul.csv").write_bytes(b"text,id\nred\x00round,1\n\x00,2\n")
-    result = nbtext(f"predict nul.csv -m {model}")
-    assert (result.status, len(result.out.splitlines())) == (0, 2)
+    assert nbtext(f"predict nul.csv -m {model}").ok().out.count("\n") == 2
     (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
-    result = nbtext(f"predict open.csv -m {model}")
     assert "open.csv:2: a quote is opened" in nbtext("train open.csv -o x").err
-    (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
-    assert (
-        len(
-            nbtext(f"predict long.csv -m {model} --max-document-bytes 1000000")
-            .ok()
-            .out.splitlines()
-        )
-        == 2
-    )
-    assert (
-        "1,000,000 bytes"
-        in nbtext(f"predict long.csv -m {model} --max-document-bytes 1000000 --to jsonl").out
-    )
 
 
 def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
@@ -202,13 +187,6 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
     ).ok()
     assert result.err.startswith("replaced 3 invalid bytes in 1 document;")  # of what was no base64
     assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
-
-
-def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """It holds no token, in whatever format."""
-    (tmp_path / "t.txt").write_bytes(bytes(100_000))
-    result = nbtext(f"predict t.txt -m {model} --to jsonl")
-    assert (result.status, result.json["known"]) == (0, 0)
 
 
 @pytest.mark.exhaustive(every=3)

@@ -58,25 +58,6 @@ def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:
     assert nbtext("predict td/a/1.txt -m lines.joblib").out.count("\n") == 2
 
 
-def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
-    """Update, forget and merge keep it, and the bytes are those of training at once."""
-    (fruit / "more/a").mkdir(parents=True)
-    (fruit / "more/a/3.txt").write_text("an apple\nred")
-    keep = "--keep-sample 100"
-    nbtext(f"train td -q {keep} -o m.joblib").ok()
-    nbtext(f"train td more -q {keep} -o both.joblib").ok()
-    nbtext(f"train more -q {keep} -o more.joblib").ok()
-    nbtext("merge m.joblib more.joblib -q -o merged.joblib").ok()
-    nbtext("update m.joblib more -q -o updated.joblib").ok()
-    both = (fruit / "both.joblib").read_bytes()
-    assert both == (fruit / "merged.joblib").read_bytes() == (fruit / "updated.joblib").read_bytes()
-    assert nbtext("forget both.joblib more/a/3.txt -q -o less.joblib").status != 0
-    nbtext("forget both.joblib more -q -o less.joblib").ok()
-    assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
-    answer = nbtext("predict td/a/1.txt -m less.joblib --to jsonl").out
-    assert json.loads(answer)["id"] == "td/a/1.txt"
-
-
 def test_fields_that_are_typed_hold_for_sources_of_another_kind(
     nbtext: Any, model: str, tmp_path: Path
 ) -> None:

@@ -26,24 +26,6 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     assert all(len(label["features"]) == 3 for label in record["labels"])
 
 
-def test_confused_labels(nbtext: Any, letters: Path) -> None:
-    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON."""
-    nbtext(f"train {letters}/train --max-features 30 -q -o 1").ok()
-    record = nbtext("inspect 1 --to json").json
-    wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
-    assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
-    first = record["confused"][0]
-    row = [
-        first["first"],
-        first["second"],
-        str(first["first_as_second"] + first["second_as_first"]),
-    ]
-    for form in ("table", "markdown"):
-        shown = nbtext(f"inspect 1 --to {form}").out
-        line = next(line for line in shown.splitlines() if set(row) <= set(line.split()))
-        assert line.split().index(row[0]) < line.split().index(row[1])
-
-
 @pytest.mark.parametrize(
     ("options", "found"),
     [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")],

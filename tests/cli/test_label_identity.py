@@ -1,6 +1,5 @@
 """A label is one value in every format, in Python, in the service and in files of predictions."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -78,89 +77,24 @@ def test_predictions_are_compared_with_the_labels_of_any_format(
             assert done.json["accuracy"] == 1, (name, way)
 
 
-def test_lists_of_any_values(nbtext: Any, tmp_path: Path) -> None:
-    """A list holds several labels, in Parquet, Arrow, JSON and Python; its missing items are left
-    out.
-    """
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
-    lists: list[list[Any]] = [[1, 2], [2], [None, 1], [], [None]] * 4
-    texts = ["red round", "long", "red", "blue", "blue blue"] * 4
-    write_rows(
-        tmp_path / "t.jsonl",
-        ({"text": text, "label": labels} for text, labels in zip(texts, lists, strict=True)),
-    )
-    table = pa.table({"text": texts, "label": pa.array(lists, pa.list_(pa.int32()))})
-    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
-    for name in ("jsonl", "parquet"):
-        nbtext(f"train t.{name} -o {name}.joblib").ok()
-    assert (tmp_path / "jsonl.joblib").read_bytes() == (tmp_path / "parquet.joblib").read_bytes()
-    model = TextClassifier.load(tmp_path / "jsonl.joblib")
-    assert model.fitted_.labels == ("1", "2")
-    fitted = TextClassifier().fit(texts, lists)
-    assert fitted.fitted_.labels == ("1", "2")
-    assert fitted.score(texts, lists) == model.score(
-        texts, [list(map(str, filter(None, each))) for each in lists]
-    )
-
-
-@pytest.mark.parametrize("missing", [None, math.nan, "", " ", "\u00a0\n"])
-def test_a_missing_label_of_python_is_an_error(missing: Any) -> None:
-    """Null, NaN and blank are missing in Python, too."""
-    with pytest.raises(InputError, match="label 1 is missing"):
-        TextClassifier().fit(["a b", "c d"], ["x", missing])
-
-
-def test_columns_of_python(tmp_path: Path) -> None:
+def test_columns_of_python() -> None:
     """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them
     gives.
     """
     np = pytest.importorskip("numpy")
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
-    texts = ["red round", "blue long"] * 4
     for column, labels in (
         (pd.Series([True, False] * 4), ("False", "True")),
         (pd.Series([1, 2] * 4, dtype="Int64"), ("1", "2")),
         (np.array([1.0, 0.5] * 4), ("0.5", "1.0")),
-        (pd.Series([" a", "b\u00a0"] * 4), ("a", "b")),
         (pl.Series(["a\n", "b"] * 4), ("a", "b")),
         (pl.Series([[1, None], [2]] * 4), ("1", "2")),
     ):
-        fitted = TextClassifier().fit(texts, column)
-        assert fitted.fitted_.labels == labels
-        if column.dtype != pl.List(pl.Int64):  # of several labels, few texts get one
-            assert fitted.score(texts, column) == 1
-    for missing in (pd.NA, pd.NaT):
+        assert TextClassifier().fit(["red round", "blue long"] * 4, column).fitted_.labels == labels
+    for missing in (None, math.nan, " \u00a0\n", pd.NA, pd.NaT):
         with pytest.raises(InputError, match="label 1 is missing"):
             TextClassifier().fit(["a b", "c d"], ["x", missing])
-
-
-@pytest.mark.parametrize(("name", "separator"), [("t.csv", ", "), ("t.tsv", "\t ")])
-def test_a_quoted_cell_after_blanks_is_quoted(
-    nbtext: Any, tmp_path: Path, name: str, separator: str
-) -> None:
-    """A blank after the separator belongs to no name and no label, and a quote may follow it."""
-    rows = [
-        ("text", "label"),
-        ('"one, two"', '"a"'),
-        ("three", "b "),
-        ('"four"', ' "a"'),
-        ('five "5"', "b"),
-    ] * 1
-    (tmp_path / name).write_text("".join(separator.join(row) + "\n" for row in [*rows, *rows[1:]]))
-    nbtext(f"train {name} -o m.joblib").ok()
-    model = TextClassifier.load(tmp_path / "m.joblib")
-    assert model.fitted_.labels == ("a", "b")
-    assert set(nbtext(f"predict {name} -m m.joblib").ok().out.split()) >= {"a", "b"}
-
-
-def test_a_quote_after_blanks_that_is_not_closed_is_plain(nbtext: Any, tmp_path: Path) -> None:
-    """It takes no other row with it."""
-    (tmp_path / "t.csv").write_text('text,label\nxx yy, "a\nzz,b\nxx ww,b\n')
-    nbtext("train t.csv -o m.joblib").ok()
-    assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ('"a', "b")
 
 
 def test_folders_and_headers_are_trimmed(nbtext: Any, tmp_path: Path) -> None:
@@ -171,33 +105,6 @@ def test_folders_and_headers_are_trimmed(nbtext: Any, tmp_path: Path) -> None:
     done = nbtext("train d --skip-unlabeled -o m.joblib").ok()
     assert "skipped 1: without a label (--skip-unlabeled)" in done.err
     assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("a", "b")
-
-
-@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
-def test_indicator_columns(nbtext: Any, tmp_path: Path, name: str) -> None:
-    """Columns of --label-fields hold 1, 1.0 or True; a row whose cells are all missing has no
-    labels that are known.
-    """
-    rows = [
-        {"text": f"w{n} w", "a": n % 2, "b": float(n % 3 == 0), "c": n % 5 == 0} for n in range(20)
-    ]
-    written = [*rows, {"text": "w", "a": None, "b": None, "c": None}]
-    if name == "t.jsonl":
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in written))
-    elif name == "t.csv":
-        lines = [
-            ",".join("" if value is None else f" {value} " for value in row.values())
-            for row in written
-        ]
-        (tmp_path / name).write_text("\n".join(["text,a,b,c", *lines]) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(pa.Table.from_pylist(written), tmp_path / name)
-    command = f"train {name} --label-fields a,b,c -o m.joblib"
-    nbtext(command).refused(1, "the document has no label", "--skip-unlabeled")
-    assert "multi-label: 20 documents, 3 labels" in nbtext(f"{command} --skip-unlabeled").ok().err
 
 
 def test_indicator_columns_of_which_one_is_true(nbtext: Any, tmp_path: Path) -> None:

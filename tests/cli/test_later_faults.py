@@ -38,31 +38,9 @@ def missing(folder: Path) -> str:
     return "missing.jsonl"
 
 
-def broken_link(folder: Path) -> str:
-    (folder / "link.jsonl").symlink_to("nowhere.jsonl")
-    return "link.jsonl"
-
-
-def picture(folder: Path) -> str:
-    (folder / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    return "x.png"
-
-
-def no_gzip(folder: Path) -> str:
-    (folder / "x.jsonl.gz").write_bytes(b"text")
-    return "x.jsonl.gz"
-
-
 def cut_gzip(folder: Path) -> str:
     packed = gzip.compress(write_lines("long", N_LINES), mtime=0)
     (folder / "x.jsonl.gz").write_bytes(packed[: len(packed) * 2 // 3])
-    return "x.jsonl.gz"
-
-
-def damaged_gzip(folder: Path) -> str:
-    packed = bytearray(gzip.compress(write_lines("long", N_LINES), mtime=0))
-    packed[len(packed) * 2 // 3] ^= 255
-    (folder / "x.jsonl.gz").write_bytes(packed)
     return "x.jsonl.gz"
 
 
@@ -94,34 +72,10 @@ def without_label(folder: Path) -> str:
     return "x.jsonl"
 
 
-def matrix(folder: Path) -> str:
-    (folder / "x.svmlight").write_text("1 1:2\n0 2:3\n")
-    return "x.svmlight"
+FAULTS = (missing, cut_gzip, no_text_column, open_quote, broken_json, without_label)
 
 
-def not_parquet(folder: Path) -> str:
-    (folder / "x.parquet").write_bytes(b"PAR1" + bytes(50) + b"PAR1")
-    return "x.parquet"
-
-
-FAULTS = (
-    missing,
-    broken_link,
-    picture,
-    no_gzip,
-    cut_gzip,
-    damaged_gzip,
-    no_text_column,
-    open_quote,
-    broken_json,
-    without_label,
-    matrix,
-    not_parquet,
-)
-FOUND_AT_ONCE = (missing, broken_link)  # before the first record
-
-
-@pytest.mark.exhaustive(every=10)
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_same_records_and_the_same_error(
@@ -138,5 +92,5 @@ def test_the_same_records_and_the_same_error(
     assert first.status == 1
     assert (other.status, other.err) == (1, first.err)
     assert other.out == first.out
-    if "--to jsonl" in command and fault not in FOUND_AT_ONCE:
+    if "--to jsonl" in command and fault is not missing:  # which is found at once
         assert len(first.out.splitlines()) >= 10

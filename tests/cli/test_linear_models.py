@@ -1,11 +1,9 @@
 """The linear models of --model, as a user types them."""
 
-import json
 import random
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -66,72 +64,40 @@ def test_folds(nbtext: Any, letters: Path) -> None:
     assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
 
 
-def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> None:
-    """A saved model of two labels, which has one hyperplane, predicts as before; linear models find
-    no outliers.
-    """
-    write_rows(
-        tmp_path / "texts.jsonl",
-        (
-            {"text": text, "label": label}
-            for text, label in [("cheap pills now", "spam"), ("lunch at noon", "ham")] * 6
-        ),
-    )
-    assert nbtext("train texts.jsonl -o m --model nbsvm").status == 0
-    found = nbtext("predict - -m m --to jsonl", input=b"cheap lunch pills\n").json
-    assert (found["label"], found["outlier"]) == ("spam", None)
-
-
 @pytest.mark.skipif(
     not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere"
 )
-def test_a_model_that_does_not_converge_says_so(tmp_path: Path) -> None:
-    """Once, when it is trained, not with --quiet; `inspect` shows it. Two passes are too few for a
-    large C.
-    """
-    limit = (
-        "import sys; from nbtext.linear.data import SolverSettings; new = SolverSettings.__new__; "
-        "new.__defaults__ = (new.__defaults__[0], 2, *new.__defaults__[2:]); "
-    )
-
-    def nbtext(*arguments: str, cwd: Path = tmp_path) -> Any:
-        program = (
-            limit if "1e12" in arguments else ""
-        ) + "from nbtext.__main__ import main; main()"
-        command = [sys.executable, "-c", program, *arguments]
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-        return SimpleNamespace(status=done.returncode, out=done.stdout, err=done.stderr)
-
+def test_a_model_that_does_not_converge_says_so(nbtext: Any, tmp_path: Path) -> None:
+    """Once, when it is trained or in folds, not with --quiet; `inspect` shows it."""
     counted = (("spam " * (i * 37 % 900) + "eggs " * (i * 53 % 700 + 1), i) for i in range(80))
-    texts = [(f"{words}w{i % 7} w{i * i % 5}", "ab"[i % 2]) for words, i in counted]
-    lines = (json.dumps({"text": text, "label": label}) + "\n" for text, label in texts)
-    (tmp_path / "texts.jsonl").write_text("".join(lines))
+    rows = ({"text": f"{words}w{i % 7} w{i * i % 5}", "label": "ab"[i % 2]} for words, i in counted)
+    write_rows(tmp_path / "texts.jsonl", rows)
+    limit = (
+        "from nbtext.linear.data import SolverSettings; new = SolverSettings.__new__; "
+        "new.__defaults__ = (new.__defaults__[0], 2, *new.__defaults__[2:])"  # passes at most
+    )
 
-    def train(*options: str) -> str:
-        result = nbtext(
-            "train", "texts.jsonl", "--model", "nbsvm", "-o", "m", *options, cwd=tmp_path
+    def run(command: str) -> str:
+        program = f"{limit}; from nbtext.__main__ import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program, *command.split()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        assert result.status == 0
-        return str(result.err)
+        return done.stderr
 
-    assert "converge" not in train("--C", "1000")
-    assert "converged" not in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    hard = (
-        ("--C", "1e12", "--force")
-        if "--force" in nbtext("train", "--help").out
-        else ("--C", "1e12")
-    )
-    assert train(*hard).count("nbtext: warning: nbsvm did not converge") == 1
-    for quiet in ("-q", "-vq", "-qj2", "-qv", "--quiet"):
-        assert "warning" not in train(*hard, quiet)
-    assert train(*hard, "-q") == ""
-    assert "converged" in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    inspected = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
-    assert inspected["is_converged"] is False
-    found = nbtext(
-        "evaluate", "texts.jsonl", "--folds", "3", "--model", "nbsvm", "--C", "1e12", cwd=tmp_path
-    )
-    assert found.err.count("did not converge") == 1
+    train = "train texts.jsonl --model nbsvm -o m --C"
+    assert "converge" not in nbtext(f"{train} 1000").ok().err
+    assert "converged" not in nbtext("inspect m --to table").out
+    for quiet in ("-vq", "-qj2", "--quiet"):
+        assert "warning" not in run(f"{train} 1e12 {quiet}")
+    assert run(f"{train} 1e12").count("nbtext: warning: nbsvm did not converge") == 1
+    assert "converged" in nbtext("inspect m --to table").out
+    assert nbtext("inspect m --to json").json["is_converged"] is False
+    folds = "evaluate texts.jsonl --folds 3 --model nbsvm --C 1e12"
+    assert run(folds).count("did not converge") == 1
 
 
 def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_path: Path) -> None:
@@ -145,20 +111,6 @@ def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_pa
     answer = nbtext("predict - -m m --coverage 0.9", input=b"bins\n")
     assert answer.status != 0
     assert answer.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("model", ["nbsvm", "logistic"])
-@pytest.mark.parametrize("idf", ["plain", "plus-one"])
-def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: str) -> None:
-    """An idf of 0 or below causes no warning, no NaN, and no endless run."""
-    lines = "".join(
-        json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12)
-    )
-    (tmp_path / "texts.jsonl").write_text(lines)
-    result = nbtext(f"train texts.jsonl --model {model} --weighting :{idf} -o m")
-    assert (result.status, result.err.count("\n")) == (0, 1)
-    found = nbtext("predict - -m m --to jsonl", input=b"one\n").json
-    assert 0 < found["probability"] <= 1
 
 
 @pytest.mark.parametrize("model", ["logistic", "nbsvm"])

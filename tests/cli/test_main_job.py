@@ -4,13 +4,11 @@ import csv
 import json
 import random
 import shutil
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
 import pytest
 from made_files import read_header
 
@@ -74,18 +72,6 @@ def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
     assert (records[1]["label"], records[1]["known"]) == ("noise", 0)
     assert records[2]["label"] == "parking"
     assert sum(records[0]["scores"].values()) == pytest.approx(1, abs=1e-4)
-
-
-def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
-    """Each line is answered the same whether it comes alone or among others."""
-    lines = ["my trash was not collected", "the noise next door", "x", "taxes and parking"]
-    together = nbtext(f"predict - -m {model}", input="\n".join(lines).encode()).out.splitlines()
-    for number, line in enumerate(lines):
-        alone = nbtext(f"predict - -m {model}", input=line.encode()).out
-        assert alone.split("\t")[1:] == [
-            *together[number].split("\t")[1:2],
-            together[number].split("\t")[2] + "\n",
-        ]
 
 
 def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
@@ -192,38 +178,3 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     )
     assert (rows_header.pop("input")["unit"], files_header.pop("input")["unit"]) == ("row", "file")
     assert rows_header == files_header
-
-
-@pytest.mark.skipif(find_spec("nbtext._kernel") is None, reason="the kernel is not compiled")
-def test_several_labels_with_and_without_the_kernel(
-    nbtext: Any, letters: Path, tmp_path: Path
-) -> None:
-    """The same model and the same records, byte for byte; of a linear model the same probabilities,
-    almost.
-    """
-    for half in ("train", "test"):
-        with (tmp_path / f"{half}.jsonl").open("w", encoding="utf-8") as file:
-            for number, path in enumerate(sorted(letters.glob(f"{half}/*/*.txt"))):
-                text = path.read_text(encoding="utf-8")
-                labels = [path.parent.name] * (number % 7 > 0) + ["street"] * ("street" in text)
-                file.write(json.dumps({"text": text, "label": labels}) + "\n")
-    models = []
-    outputs = []
-    linear = []
-    for kernel in ("require", "off"):
-        options = f"--model svm --C 1 -q -o {kernel}.svm"
-        nbtext(f"train train.jsonl {options}", NBTEXT_KERNEL=kernel).ok()
-        command = f"predict test.jsonl -m {kernel}.svm --to jsonl"
-        asked = nbtext(command, NBTEXT_KERNEL=kernel)
-        linear.append(
-            [list(json.loads(line)["scores"].values()) for line in asked.out.splitlines()]
-        )
-        trained = nbtext(f"train train.jsonl -q -o {kernel}", NBTEXT_KERNEL=kernel)
-        done = nbtext(f"predict test.jsonl -m {kernel} --to jsonl", NBTEXT_KERNEL=kernel)
-        assert (trained.status, done.status) == (0, 0), trained.err + done.err
-        models.append((tmp_path / kernel).read_bytes())
-        outputs.append(done.out)
-    assert models[0] == models[1]
-    assert outputs[0] == outputs[1]
-    assert len({str(json.loads(line)["labels"]) for line in outputs[0].splitlines()}) > 5
-    assert np.abs(np.array(linear[0]) - np.array(linear[1])).max() < 0.03

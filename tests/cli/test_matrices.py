@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -183,13 +182,6 @@ def test_a_matrix_at_a_url(nbtext: Any, project: Path, suffix: str) -> None:
     assert f"{url}/y.{suffix}: cannot be read" in said and "out.jsonl" not in said
 
 
-def test_a_review_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
-    """The documents that it finds are those that it finds in the texts."""
-    of_texts = nbtext("review x.npz --to jsonl").ok().out.splitlines()
-    found = nbtext("review x.svmlight --to jsonl", PYTHONWARNINGS="ignore").ok().out.splitlines()
-    assert len(found) == len(of_texts) > 0
-
-
 @pytest.mark.parametrize("command", ["predict x.mtx -m m.joblib", "predict x.mtx -m c.joblib"])
 def test_a_declared_width_is_that_of_the_model(nbtext: Any, project: Path, command: str) -> None:
     """A file that says how many columns it has is refused if the model has more; svmlight does not
@@ -225,15 +217,6 @@ def test_columns_from_0(nbtext: Any, project: Path) -> None:
         nbtext(f"train {name}.svmlight -o {name}.joblib", PYTHONWARNINGS="ignore").ok()
     assert (project / "new.joblib").read_bytes() == (project / "one.joblib").read_bytes()
     assert "1" in nbtext("predict new.svmlight -m one.joblib", PYTHONWARNINGS="ignore").ok().out
-
-
-def test_a_model_of_columns_with_numbers(nbtext: Any, project: Path) -> None:
-    """It is trained on svmlight, updated by it, and predicts it."""
-    quiet = {"PYTHONWARNINGS": "ignore"}
-    nbtext("train x.svmlight -o n.joblib", **quiet).ok()
-    nbtext("update n.joblib x.svmlight -o u.joblib", **quiet).ok()
-    nbtext("forget u.joblib x.svmlight -o f.joblib", **quiet).ok()
-    assert nbtext("evaluate x.svmlight -m n.joblib --to json", **quiet).ok().json["accuracy"] > 0.95
 
 
 @pytest.mark.parametrize(
@@ -414,37 +397,3 @@ def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_pa
     nbtext(f"vectorize {letters}/train {features} -o x.npz").ok()
     nbtext("train x.npz -o n.joblib").ok()
     assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()
-
-
-def test_make_builds_each_step_once(letters: Path, tmp_path: Path) -> None:
-    """The Makefile of the guide, with files between the steps: two jobs, twice, and with a changed
-    document.
-    """
-    import os
-    import shutil
-
-    guide = (Path(__file__).parents[2] / "nbtext/guides/makefile-project.md").read_text()
-    block = next(
-        each
-        for each in re.findall(r"^```make\n(.*?)^```$", guide, re.M | re.S)
-        if "vectorize" in each
-    )
-    (tmp_path / "Makefile").write_text(block)
-    shutil.copytree(letters, tmp_path / "letters")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-
-    def make() -> str:
-        command = ["make", "-j2"]
-        done = subprocess.run(
-            command, env=environment | {"PATH": path}, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert make().count("nbtext ") == 4
-    assert "nbtext " not in make()
-    changed = next((tmp_path / "letters" / "test").rglob("*.txt"))
-    changed.write_text("the bins were not emptied\n")
-    again = make()
-    assert re.findall(r"nbtext \w+", again) == ["nbtext vectorize", "nbtext evaluate"]

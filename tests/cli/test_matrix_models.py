@@ -40,30 +40,6 @@ def test_what_needs_no_text_works(nbtext: Any, tmp_path: Path) -> None:
     nbtext("diff m.joblib n.joblib").ok()
 
 
-def test_texts_and_matrices_select_the_same(nbtext: Any, tmp_path: Path) -> None:
-    """Smoothing and expectation of the texts, of their matrix, and of that of the texts in another
-    order.
-    """
-    random = np.random.default_rng(5)
-    words = [f"w{number}" for number in range(60)]
-    lines = [
-        "\t".join((" ".join(random.choice(words[k * 12 :], random.integers(3, 20))), f"class{k}"))
-        for k in range(3)
-        for _ in range(200)
-    ]
-    shuffled = [lines[place] for place in random.permutation(len(lines))]
-    for name, rows in (("a", lines), ("b", shuffled)):
-        (tmp_path / f"{name}.tsv").write_text(
-            "\n".join(["text\tlabel", *rows, ""]), encoding="utf-8"
-        )
-        nbtext(f"vectorize {name}.tsv -o {name}.npz").ok()
-    said = {
-        nbtext(f"train {source} -o {source}.joblib").err
-        for source in ("a.tsv", "a.npz", "b.tsv", "b.npz")
-    }
-    assert len(said) == 1, said
-
-
 def test_negative_idf_is_refused(nbtext: Any, tmp_path: Path) -> None:
     """A word in every document makes the idf `plus-one` negative; training says so instead of
     running for ever.

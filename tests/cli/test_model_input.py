@@ -141,24 +141,16 @@ def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:
 
 
 def test_the_label_replaces_those_of_the_source(nbtext: Any, folder: Path) -> None:
-    """It is the label of every document of directories, tables and lines, by any number of
-    threads.
-    """
+    """It is the label of every document of directories, tables and lines."""
     for name in ("in/one/1.txt", "in/two/2.txt"):
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text("some words")
     (folder / "lines.txt").write_text("__label__x some words\nother words\n")
-    for source, options in (("in", ()), ("a.csv", ("--text-field", "body")), ("lines.txt", ())):
-        for jobs in ("1", "4"):
-            trained = nbtext("train", source, *options, "--label", "all", "-j", jobs, "-o", "one")
-            assert "1 label" in trained.err
-            out = nbtext("predict", source, "-m", "one", *options).out
-            assert {line.split("\t")[1] for line in out.splitlines()} == {"all"}
-    assert (
-        "--label: is not a label"
-        in nbtext("train", "in", "--label", "x" * 100_000, "-o", "none").err
-    )
-    assert "No such option" in nbtext("predict in -m m --label x").err
+    for source in ("in", "a.csv --text-field body", "lines.txt"):
+        assert "1 label, " in nbtext(f"train {source} --label all -o one").ok().err
+        assert "\tall\t" in nbtext(f"predict {source} -m one").ok().out
+    nbtext("train", "in", "--label", "x" * 100_000, "-o", "none").refused(2, "is not a label")
+    nbtext("predict in -m m --label x").refused(2, "No such option")
 
 
 def test_excluded_files(nbtext: Any, folder: Path) -> None:
@@ -180,12 +172,8 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
     ("content", "n_documents"),
     [
         (MAIL, 1),
-        (MAIL.replace(b"\n", b"\r\n"), 1),
-        (b"Received: from x\n\tby y\nDelivered-To: z\n\nFrom here on\n\n", 1),
         (b"From ada@example.org Thu Nov 21 03:37:00 2024\n" + MAIL, 1),
         (b"Subject: one header is not a mail\n\nfor a model of a table\n", 3),
-        (b"From: ada\nthis is not a header\n\nbut text\n", 4),
-        (b"Note: a line\nTo: do\n\nlast\n", 4),
     ],
 )
 def test_a_mail_is_recognized_by_its_headers(
@@ -193,8 +181,8 @@ def test_a_mail_is_recognized_by_its_headers(
 ) -> None:
     """On standard input, and in a file whose name tells nothing."""
     (folder / "1732160220.M1P2.host:2,S").write_bytes(content)
-    for source, options in (("-", {"input": content}), ("1732160220.M1P2.host:2,S", {})):
-        assert len(nbtext(f"predict {source} -m m", **options).out.splitlines()) == n_documents
+    for source in ("-", "1732160220.M1P2.host:2,S"):
+        assert nbtext(f"predict {source} -m m", input=content).out.count("\n") == n_documents
     lines = nbtext("predict - -m m --input-format lines", input=content).out
     assert len(lines.splitlines()) == len(content.splitlines())
 
@@ -232,17 +220,6 @@ def test_a_table_from_a_pipe_is_read_like_the_file(nbtext: Any, folder: Path, ca
         each | {"id": ""} for each in records
     ]
     assert len(records) == 4
-
-
-def test_columns_by_number_from_a_pipe(nbtext: Any, folder: Path) -> None:
-    (folder / "n.csv").write_text(
-        "ham,lunch meeting\nspam,win prize\nham,lunch friend\nspam,prize loan\n"
-    )
-    nbtext("train n.csv --text-field 2 --label-field 1 -o n").ok()
-    read = (folder / "n.csv").read_bytes()
-    for asked in ("n.csv", "-"):
-        out = nbtext(f"predict {asked} -m n", input=read).out
-        assert [line.split("\t")[1] for line in out.splitlines()] == ["ham", "spam"] * 2
 
 
 def test_lines_that_may_be_something_else_are_said(nbtext: Any, folder: Path) -> None:

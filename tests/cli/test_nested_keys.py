@@ -73,20 +73,6 @@ def test_a_literal_key_goes_first(nbtext: Any, tmp_path: Path, name: str) -> Non
         assert TextClassifier.load(tmp_path / "m.joblib").fitted_.labels == ("x", "y")
 
 
-def test_lines_of_both_kinds(nbtext: Any, tmp_path: Path) -> None:
-    """Lines without nested objects, which the compiled scanner reads, give the same beside lines
-    with them.
-    """
-    flat = [{"data.text": text, "meta.label": label} for text, label in LETTERS]
-    outputs = []
-    for rows in ([*flat, *nested_rows()], [*nested_rows(), *flat]):
-        write_rows(tmp_path / "t.jsonl", rows)
-        for kernel in ("", "off"):
-            nbtext("train", "t.jsonl", *NESTED, "-o", "m.joblib", NBTEXT_KERNEL=kernel).ok()
-            outputs.append((tmp_path / "m.joblib").read_bytes())
-    assert len(set(outputs)) == 1
-
-
 def test_a_nested_label_is_corrected_in_its_place(nbtext: Any, tmp_path: Path) -> None:
     """`review --apply` writes the new label where the old one was."""
     write_rows(tmp_path / "t.jsonl", nested_rows())

@@ -56,26 +56,6 @@ COMMANDS = [
 ]
 
 
-# taken away alone, with the kernel
-ALONE = [
-    *("fcntl", "resource", "termios", "tty", "pwd", "grp"),
-    *("os.fork", "os.O_TMPFILE", "os.O_NOFOLLOW", "os.O_NONBLOCK", "os.O_CLOEXEC", "os.fchmod"),
-    *("os.sched_getaffinity", "os.statvfs", "os.preadv", "os.posix_fallocate", "select.poll"),
-    *("signal.SIGPIPE", "signal.SIGHUP", "signal.setitimer", "signal.pthread_sigmask"),
-]
-WITHOUT = """
-import importlib, sys
-place, _, name = sys.argv.pop(1).rpartition(".")
-if place:
-    delattr(importlib.import_module(place), name)
-else:
-    sys.modules[name] = None
-from nbtext.__main__ import main
-sys.argv[0] = "nbtext"
-main()
-"""
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: tmp_path_factory.mktemp(name) for name in ("linux", "elsewhere")}
@@ -109,36 +89,6 @@ def test_a_command_without_what_linux_has(
         texts = [text.replace(str(folder), "") for text in (out, err)]
         results.append((status, texts, {path.name: path.read_bytes() for path in folder.iterdir()}))
     assert results[0] == results[1]
-
-
-def run_main_job(folder: Path, letters: Path, *program: str) -> dict[str, bytes]:
-    """Train, predict and evaluate; return what is written."""
-    folder.mkdir()
-    for command in (
-        ("train", str(letters / "test"), "-o", "m"),
-        ("predict", str(letters / "test"), "-m", "m", "-o", "predictions.tsv"),
-        ("evaluate", str(letters / "test"), "-m", "m", "-o", "evaluation.json"),
-    ):
-        done = subprocess.run(
-            [sys.executable, *program, *command], cwd=folder, capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[str, bytes]:
-    """What the main job writes here."""
-    return run_main_job(tmp_path_factory.mktemp("job") / "here", letters, "-m", "nbtext")
-
-
-@pytest.mark.exhaustive(every=5)
-@pytest.mark.parametrize("name", ALONE)
-def test_a_name_that_is_missing_alone(
-    written: dict[str, bytes], tmp_path: Path, letters: Path, name: str
-) -> None:
-    """Training, predicting and evaluating write what they write with it."""
-    assert run_main_job(tmp_path / "without", letters, "-c", WITHOUT, name) == written
 
 
 TABLE = 'text,label\n"the bins\nagain",trash\nthe park,parking\nbins late,trash\npark now,parking\n'

@@ -5,29 +5,6 @@ from typing import Any
 
 import pytest
 
-MODELS = ("multinomial", "bernoulli", "complement", "dirichlet")
-EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
-
-
-@pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize("weighting", ["counts", "binary"])
-@pytest.mark.parametrize("name", MODELS)
-def test_the_same_answers_as_from_the_texts(
-    nbtext: Any, letters: Path, name: str, weighting: str
-) -> None:
-    """The refitted model predicts as one that was trained on the texts, whichever model had the
-    counts.
-    """
-    features = ["--weighting", weighting, "--ngrams", "1,2", "--min-df", "2"]
-    for other in MODELS:
-        nbtext("train", str(letters / "train"), *features, "--model", other, "-q", "-o", other).ok()
-    wanted = ["train", str(letters / "train"), *features, "--model", name, *EXACT, "-o", "wanted"]
-    nbtext(*wanted).ok()
-    expected = nbtext(f"predict {letters}/test -m wanted --to tsv").out
-    for other in MODELS:
-        nbtext("train", other, "--model", name, *EXACT, "-o", "again").ok()
-        assert nbtext(f"predict {letters}/test -m again --to tsv").out == expected
-
 
 def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """With all documents kept, the model is the one that training on the texts gives, to the

@@ -146,43 +146,6 @@ def test_raw_mail(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     assert "Traceback" not in result.err
 
 
-def replaced(said: str) -> int:
-    """How many bytes a command says that it replaced."""
-    found = re.search(r"replaced ([\d,]+) invalid bytes in [\d,]+ documents?", said)
-    return int(found[1].replace(",", "")) if found else 0
-
-
-@pytest.mark.exhaustive
-def test_no_document_is_lost(nbtext: Any, corpora: Corpora, model: str) -> None:
-    """Naughty strings, 388 languages, raw mails and broken news: a record each, and replaced bytes
-    are told.
-    """
-    blns = corpora("blns") / "blns.txt"
-    news = corpora("20news").resolve()
-    n_lines = blns.read_bytes().count(b"\n")
-    mails = [
-        str(corpora("spamassassin") / name)
-        for name in ("easy-ham-1", "easy-ham-2", "hard-ham-1", "spam-1", "spam-2")
-    ]
-    sources: list[tuple[list[str], int, bool]] = [
-        (["--input-format", "lines", str(blns)], n_lines, False),
-        (
-            ["--input-format", "files", *map(str, sorted(corpora("udhr2").glob("*.txt")))],
-            388,
-            False,
-        ),
-        (["--input-format", "mbox", *mails], 6046, True),
-        (["--input-format", "files", *mails], 6046, True),
-        ([str(news / "train"), str(news / "test")], 18_846, True),
-    ]
-    for source, n_documents, has_broken in sources:
-        result = nbtext("predict", *source, "-m", model, "--to", "jsonl").ok()
-        records = result.records
-        assert len(records) == n_documents, source[:2]
-        assert len({record["id"] for record in records}) == n_documents
-        assert (replaced(result.err) > 0) == has_broken, (source[:2], result.err)
-
-
 def test_binary_counts_of_japanese_by_characters(nbtext: Any, corpora: Corpora) -> None:
     """Two models are equally good in 10 folds. A log-loss that is lower by 2.2 standard deviations,
     by chance, does not outweigh the higher accuracy.

@@ -1,7 +1,6 @@
 """Texts that repeat by nature: what `train` and `evaluate --folds` say of them."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +30,3 @@ def test_commands(nbtext: Any, tmp_path: Path) -> None:
         line.split("\t")[:2] for line in nbtext(f"evaluate {source} --folds 10").out.splitlines()
     )
     assert rows["duplicates"] == "1497"
-
-
-def test_folds_by_a_search_and_of_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """Each says how many texts repeat."""
-    texts, labels = three_texts(6, 120)
-    source = write(tmp_path / "t.csv", texts, labels)
-    options = ["--folds", "3", "--model", "best", "--to", "json", "-q"]
-    assert nbtext("evaluate", source, *options).json["duplicates"] == 117
-    lines = [
-        json.dumps({"text": text, "label": [label, "card"]})
-        for text, label in zip(texts, labels, strict=True)
-    ]
-    (tmp_path / "t.jsonl").write_text("\n".join(lines))
-    record = nbtext("evaluate t.jsonl --folds 5 --to json").json
-    assert record["duplicates"] == 117

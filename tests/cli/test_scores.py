@@ -221,7 +221,7 @@ def test_rows_in_another_format(
     assert [int(row["n"]) for row in rows] == [0, 1, 2]
     assert [number(row["p"]) for row in rows] == pytest.approx(scores, abs=1e-6)
     assert list(rows[0]) == ["text", "n", "label", "probability", "p"]
-    again = nbtext("predict", f"again{suffix}", "-m", model, "--to", "jsonl").records
+    again = nbtext(f"predict again{suffix} -m {model} --to jsonl").records
     assert [each["scores"]["trash"] for each in again] == pytest.approx(scores)
     if form not in (".parquet", ".arrow", source):
         piped = nbtext("predict", *ask, "--to", form[1:]).out

@@ -1,13 +1,10 @@
 """On a terminal, through pipes, and interrupted."""
 
-import os
 import re
 import select
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -185,61 +182,6 @@ def test_a_co_process(model: str) -> None:
         assert process.wait(30) == 0
 
 
-def is_writing(process: int, folder: Path) -> bool:
-    """Whether a process has a file in the folder open, with or without a name, and now waits for
-    input.
-    """
-    links = [os.path.realpath(link) for link in Path(f"/proc/{process}/fd").iterdir()]
-    is_waiting = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("S")
-    return is_waiting and any(link.startswith(f"{folder}/") for link in links)
-
-
-def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
-    """Ctrl-C ends with status 130 and one line; the output does not appear, and nothing is left
-    beside it.
-    """
-    command = [*NBTEXT, "predict", "-", "-m", model, "-o", str(tmp_path / "out.tsv")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.write(b"a line\n")
-        process.stdin.flush()
-        deadline = time.monotonic() + 30
-        while not is_writing(process.pid, tmp_path) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        assert process.stderr.read() == b"nbtext: interrupted\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "inspect {} --to json",
-        "inspect -m {} --word parking",
-        "train {} --model bernoulli -q -o {out}",
-        "diff {} {model}",
-    ],
-)
-def test_a_model_from_a_pipe(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
-    """A command that looks at the first bytes of MODEL reads it once, from standard input and from
-    a named pipe.
-    """
-    os.mkfifo("pipe")
-    found = []
-    for name in (model, "-", "pipe"):
-        typed = command.format(name, model=model, out=tmp_path / "out").split()
-        with subprocess.Popen(["cp", model, "pipe"] if name == "pipe" else ["true"]):
-            found.append(
-                (
-                    nbtext(*typed, input=Path(model).read_bytes()).ok().out,
-                    *map(Path.read_bytes, tmp_path.glob("out")),
-                )
-            )
-    assert found[0] == found[1] == found[2]
-
-
 @pytest.mark.parametrize("command", ["update", "calibrate"])
 def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> None:
     """Standard input may be a file, too; the model of - goes to standard output, and the file stays
@@ -259,25 +201,13 @@ def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> 
 
 
 def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
-    """With --separate-fields, the same word in the subject and in the body are two features."""
-    rows = [("free money", "see you at lunch", "spam"), ("lunch", "the soup is free", "ham")] * 3
-    (tmp_path / "mail.csv").write_text(
-        "subject,body,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
-    )
-    fields = ["--text-field", "subject,body", "--separate-fields"]
-    nbtext("vectorize", "mail.csv", *fields, "-o", "m.npz").ok()
-    import numpy as np
-
-    with np.load(tmp_path / "m.npz") as matrix:
-        names = bytes(matrix["feature_names"])
-    assert b"subject:free" in names
-    assert b"body:free" in names
-    nbtext("train", "mail.csv", *fields, "-o", "m.joblib").ok()
-    (tmp_path / "new.csv").write_text("subject,body\nfree,free\nlunch,see\n")
-    assert len(nbtext("predict", "new.csv", *fields, "-m", "m.joblib").out.splitlines()) == 2
-    nbtext("predict new.csv --text-field subject -m m.joblib").refused(
-        2, "--text-field subject,body --separate-fields"
-    )
+    """Without the option, a model of separate fields refuses a text, and says what to type."""
+    rows = "free money,see you at lunch,spam\nlunch,the soup is free,ham\n"
+    (tmp_path / "mail.csv").write_text("subject,body,label\n" + rows * 3)
+    fields = "--text-field subject,body --separate-fields"
+    nbtext(f"train mail.csv {fields} -o m").ok()
+    assert nbtext("inspect m --word subject:free --word body:free").ok().out.count("free") >= 4
+    nbtext("predict mail.csv --text-field subject -m m").refused(2, fields)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from nbtext.model.predictions import Predictions
 
 K = 3
 
@@ -99,26 +94,6 @@ def test_added_columns(
         best[0][1][0],
         pytest.approx(best[0][1][1], abs=1e-6),
     )
-
-
-@given(
-    st.integers(1, 12),
-    st.integers(0, 5),
-    st.sampled_from([3, 300]),
-    st.randoms(use_true_random=False),
-)
-def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any) -> None:
-    """With few classes or many, and with ties."""
-    rows = np.array(
-        [[random.randrange(4) / 4 for _ in range(n_classes)] for _ in range(n)]
-    ).reshape(n, n_classes)
-    none: list[Any] = [None] * n
-    found = Predictions(
-        "one", tuple(map(str, range(n_classes))), none, none, rows, np.ones(n), none, none
-    )
-    assert found.most_probable(k) == [
-        sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows
-    ]
 
 
 def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:

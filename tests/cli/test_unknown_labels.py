@@ -14,7 +14,6 @@ KNOWN = {
 }
 OTHERS = ["green frog", "frog and toad"]  # of the label that no model knows
 OF_PROBABILITIES = ("log_loss", "brier_score", "expected_calibration_error")
-OF_SEVERAL = ("classwise_calibration_error",)
 
 
 def write(path: str, rows: list[tuple[str, Any]]) -> str:
@@ -108,8 +107,8 @@ def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
     assert found["log_loss"] < 2
 
 
-@pytest.mark.parametrize("options", [(), ("--predictions",)])
-def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("way", ["-m", "--predictions"])
+def test_several_labels(nbtext: Any, way: str) -> None:
     """A document with such a label, and others, is left out of what probabilities are measured
     by.
     """
@@ -117,49 +116,32 @@ def test_several_labels(nbtext: Any, options: tuple[str, ...]) -> None:
         (text, [label]) for label, texts in KNOWN.items() for text in texts
     ]
     known += [("apple and iron", ["fruit", "metal"]), ("bolt and pear", ["metal", "fruit"])]
-    write("train.jsonl", known)
     write("known.jsonl", known)
     write("all.jsonl", [*known, ("frog and apple", ["animal", "fruit"]), ("toad", ["animal"])])
-    nbtext("train train.jsonl -o m.joblib").ok()
+    nbtext("train known.jsonl -o m").ok()
     found = []
-    for name in ("known.jsonl", "all.jsonl"):
-        how = ("-m", "m.joblib")
-        if options:
-            nbtext(f"predict {name} -m m.joblib -o p.jsonl").ok()
-            how = ("--predictions", "p.jsonl")
-        found.append(nbtext("evaluate", name, *how, "--to", "json").ok().json)
-    assert (found[0].get("unknown_label"), found[1]["unknown_label"]) == (None, 2)
-    for name in OF_SEVERAL:
-        assert found[1][name] == pytest.approx(found[0][name], abs=1e-12)
-    assert found[1]["micro_recall"] < found[0]["micro_recall"]
-    nbtext("evaluate all.jsonl -m m.joblib --report page.html --to table").ok()
-    assert "2 with a label that the model does not know" in Path("page.html").read_text()
+    for name in ("known", "all"):
+        nbtext(f"predict {name}.jsonl -m m -o p.jsonl").ok()
+        asked = {"-m": "m", "--predictions": "p.jsonl"}[way]
+        found.append(nbtext(f"evaluate {name}.jsonl {way} {asked} --to json").ok().json)
+    without, together = found
+    assert (without.get("unknown_label"), together["unknown_label"]) == (None, 2)
+    error = "classwise_calibration_error"
+    assert together[error] == pytest.approx(without[error], abs=1e-12)
+    assert together["micro_recall"] < without["micro_recall"]
 
 
 def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
-    """The log-losses of two models are those of the documents whose label both know; each format
-    says so.
-    """
+    """Each format says how many documents there are; tests of the comparison measure them."""
     write("more.jsonl", [(text, "animal") for text in OTHERS])
     nbtext("train", corpora["train"], "-o", "a.joblib").ok()
     nbtext("train", corpora["train"], "more.jsonl", "-o", "b.joblib").ok()
-    models = ("-m", "a.joblib", "-m", "b.joblib")
-    known, found = (
-        nbtext("compare", corpora[name], *models, "--to", "json").ok().json
-        for name in ("known", "all")
-    )
-    assert (known["unknown_label"], found["unknown_label"]) == (0, 2)
-    for one, other in zip(known["models"], found["models"], strict=True):
-        assert one["log_loss"]["value"] == pytest.approx(other["log_loss"]["value"], abs=1e-12)
-    assert found["models"][0]["accuracy"]["value"] < known["models"][0]["accuracy"]["value"]
-    for form, part in (
-        ("csv", ",unknown_label"),
-        ("table", "2 with a label that the model does not know"),
-    ):
-        shown = nbtext("compare", corpora["all"], *models, "--to", form).ok().out
-        assert part in " ".join(shown.split()) if form == "table" else part in shown
-    nbtext("compare", corpora["all"], *models, "--report", "page.html").ok()
-    assert "2 with a label that the model does not know" in Path("page.html").read_text()
+    ask = f"compare {corpora['all']} -m a.joblib -m b.joblib --report page.html --to"
+    assert nbtext(f"{ask} json").ok().json["unknown_label"] == 2
+    assert ",unknown_label" in nbtext(f"{ask} csv").ok().out
+    said = "2 with a label that the model does not know"
+    assert said in " ".join(nbtext(f"{ask} table").ok().out.split())
+    assert said in Path("page.html").read_text()
 
 
 def test_learning_curves(nbtext: Any) -> None:

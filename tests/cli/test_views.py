@@ -2,14 +2,12 @@
 read.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from made_files import read_header
 
-from nbtext import TextClassifier
 from nbtext.artifact.model import load_model_file, save_model_file
 
 VIEWS = ("--view", "word:1,2", "--view", "char_wb:2,4")
@@ -55,59 +53,10 @@ def test_training_to_prediction(nbtext: Any, letters: Path, options: tuple[str, 
     assert [each["label"] for each in explained] == [each["label"] for each in predicted]
 
 
-@pytest.mark.parametrize("options", PARAMETERS, ids=" ".join)
-def test_the_library_and_the_command(nbtext: Any, letters: Path, options: tuple[str, ...]) -> None:
-    """TextClassifier with the same views has the same probabilities."""
-    files = sorted((letters / "train").rglob("*.txt"))
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    classifier = TextClassifier(**PARAMETERS[options]).fit(
-        texts, [path.parent.name for path in files]
-    )
-    nbtext("train", str(letters / "train"), *options, "-o", "m.joblib").ok()
-    typed = nbtext(f"predict {letters}/test -m m.joblib --to jsonl").ok().records
-    tests = [Path(each["id"]).read_text(encoding="utf-8") for each in typed]
-    for found, each in zip(classifier.predict_proba(tests), typed, strict=True):
-        assert dict(zip(classifier.classes_, found, strict=True)) == pytest.approx(
-            each["scores"], abs=1e-7
-        )
-
-
 def test_models_of_other_views_are_not_merged(nbtext: Any, letters: Path) -> None:
     for name, views in (("a", VIEWS), ("b", VIEWS[:2])):
         nbtext("train", str(letters / "train"), *views, "-o", f"{name}.joblib").ok()
     nbtext("merge a.joblib b.joblib -o x").refused(1, "different settings: view is")
-
-
-def test_several_labels(nbtext: Any) -> None:
-    """Documents with several labels are counted in views, too."""
-    rows = [
-        {"text": text, "labels": labels}
-        for text, labels in (
-            ("cats purr", ["cat"]),
-            ("dogs bark", ["dog"]),
-            ("cats and dogs", ["cat", "dog"]),
-            ("nothing here", []),
-        )
-    ] * 5
-    source = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    Path("s.jsonl").write_bytes(source)
-    for model in ([], ["--model", "svm"]):
-        nbtext(
-            "train",
-            "s.jsonl",
-            "--label-field",
-            "labels",
-            "--view",
-            "word:1",
-            "--view",
-            "char:3",
-            *model,
-            "-o",
-            "m",
-        ).ok()
-        found = nbtext("predict - -m m --to jsonl", input=b"a cat and a dog\n").ok().records
-        assert set(found[0]["labels"]) <= {"cat", "dog"}
-        assert found[0]["labels"]
 
 
 def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> None:

@@ -407,33 +407,6 @@ def test_debug_shows_the_traceback(nbtext: Any) -> None:
     assert "Traceback" in nbtext("train missing -o m --debug").err
 
 
-def test_a_text_with_invalid_bytes_is_answered(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A text that is not valid UTF-8 is read with its bytes replaced, and the replacements are
-    counted.
-    """
-    (tmp_path / "mails").mkdir()
-    (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(1, 256)) * 4)
-    (tmp_path / "mails" / "b.txt").write_text("parking fine")
-    result = nbtext(f"predict mails -m {model}")
-    assert [line.split("\t")[0] for line in result.out.splitlines()] == [
-        "mails/a.bin",
-        "mails/b.txt",
-    ]
-    assert "invalid bytes in 1 document" in result.err
-
-
-def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None:
-    """Where predict cannot read documents they have empty records, and standard error says how
-    many, and why.
-    """
-    lines = b'{"txt": "a"}\n{"text": "parking"}\n[1]\n'
-    result = nbtext(f"predict - -m {model} --input-format jsonl", input=lines)
-    assert (result.status, result.out.splitlines()[0], result.out.count("\n")) == (0, "1\t\t", 3)
-    assert result.err.startswith("2 documents could not be read; the first is ")
-    assert "`text`" in result.err
-    assert nbtext(f"predict - -m {model} -q", input=lines).err == ""
-
-
 def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:
     """The same where the shell redirects standard output."""
     command = f"{sys.executable} -m nbtext predict {letters}/test -m {model} > /dev/full"

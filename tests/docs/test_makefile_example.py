@@ -46,3 +46,17 @@ def test_the_makefile_example(tmp_path: Path) -> None:
     for _ in range(2):  # a gate that fails fails again
         assert make(tmp_path).returncode == 2  # make's own status for a command that failed
         assert (tmp_path / "figures.json").read_bytes() == before
+
+
+def test_the_makefile_with_matrices(tmp_path: Path) -> None:
+    """Each step is made once; a changed test letter makes its matrix and the figures again."""
+    guide = (TOP / "nbtext/guides/makefile-project.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```make\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    (tmp_path / "Makefile").write_text(next(each for each in blocks if "vectorize" in each))
+    shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")
+    assert make(tmp_path).stdout.count("nbtext ") == 4
+    assert "nbtext " not in make(tmp_path).stdout
+    changed = next((tmp_path / "letters" / "test").rglob("*.txt"))
+    changed.write_text("the bins were not emptied\n")
+    again = re.findall(r"nbtext \w+", make(tmp_path).stdout)
+    assert again == ["nbtext vectorize", "nbtext evaluate"]

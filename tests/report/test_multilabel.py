@@ -79,28 +79,6 @@ def test_top_k_of_jsonl() -> None:
     assert list(found[0]["scores"].items()) == [("a|x", 0.9), ("c\x1b[31m", 0.75)]
 
 
-def test_scores_of_many_labels() -> None:
-    """With more than 1,000 labels, a record has the 64 most probable ones."""
-    n = 1001
-    labels = tuple(f"l{k:04}" for k in range(n))
-    probabilities = np.random.default_rng(1).random((1, n))
-    thresholds = np.full(n, 0.99)
-    found = Predictions(
-        "several",
-        labels,
-        ["1"],
-        select_labels(probabilities, labels, thresholds),
-        probabilities,
-        np.ones(1),
-        [None],
-        [None],
-        thresholds=thresholds,
-    )
-    record = json.loads(written("jsonl", found))
-    assert len(record["scores"]) == 64
-    assert next(iter(record["scores"])) == record["labels"][0]
-
-
 def test_tsv_and_csv() -> None:
     """Labels and probabilities are joined by the separator, which is escaped within a label."""
     lines = written("tsv", predictions(), top_k=1).splitlines()

@@ -12,25 +12,21 @@ def test_learning_curves(nbtext: Any, letters: Path) -> None:
     the kernel.
     """
     command = (
-        f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3".split()
+        f"compare {letters}/train --sizes 25,200 --models multinomial,bernoulli --seeds 3 --to"
     )
-    command += ["--to", "json"]
-    results = [nbtext(*command, "-j", jobs) for jobs in ("1", "3")]
-    results.append(nbtext(*command, NBTEXT_KERNEL="off"))
-    assert [result.status for result in results] == [0, 0, 0], results[0].err
-    assert len({result.out for result in results}) == 1
-    assert max(map(len, nbtext(*command[:-1], "table", COLUMNS="80").out.splitlines())) <= 80
-    record = results[0].json
-    points = {(point["model"], point["size"]): point for point in record["points"]}
-    assert list(points) == [
-        (model, size) for size in (25, 200) for model in ("multinomial", "bernoulli")
-    ]
-    assert record["test_documents"] == 136
+    found = nbtext(f"{command} json -j 1").ok()
+    assert nbtext(f"{command} json -j 3") == found
+    assert nbtext(f"{command} json", NBTEXT_KERNEL="off") == found
+    table = nbtext(f"{command} table", COLUMNS="80").ok().out
+    assert max(map(len, table.splitlines())) <= 80
+    assert found.json["test_documents"] == 136
+    few, *_ = found.json["points"]
+    assert (few["model"], few["size"], len(few["values"]["accuracy"])) == ("multinomial", 25, 3)
+    assert few["accuracy_deviation"] > 0
+    points = {(point["model"], point["size"]): point for point in found.json["points"]}
     for model in ("multinomial", "bernoulli"):
         assert points[model, 200]["accuracy"] > points[model, 25]["accuracy"] + 0.1
         assert points[model, 200]["log_loss"] < points[model, 25]["log_loss"]
-        assert len(points[model, 25]["values"]["accuracy"]) == 3
-        assert points[model, 25]["accuracy_deviation"] > 0
 
 
 def test_from_a_matrix(nbtext: Any, letters: Path) -> None:
@@ -69,17 +65,14 @@ def without_time(out: str) -> dict[str, Any]:
 
 def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
     """JSON compares the models; it is the same for any number of jobs, and without the kernel."""
-    command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
-    results = [nbtext(*command, "-j", jobs, cwd=candidates) for jobs in ("1", "3")]
-    results.append(nbtext(*command, cwd=candidates, NBTEXT_KERNEL="off"))
-    assert [(result.status, result.err) for result in results] == [(0, "")] * 3
-    records = [without_time(result.out) for result in results]
-    assert all(record == records[0] for record in records)
-    (pair,) = records[0]["pairs"]
-    models = records[0]["models"]
-    assert [model["size"] for model in models] == [
-        (candidates / name).stat().st_size for name in ("a.joblib", "b.joblib")
-    ]
+    command = f"compare {letters}/test -m a.joblib -m b.joblib --to json -j"
+    record = without_time(nbtext(f"{command} 1", cwd=candidates).ok().out)
+    for jobs, kernel in (("3", ""), ("2", "off")):
+        again = nbtext(f"{command} {jobs}", cwd=candidates, NBTEXT_KERNEL=kernel).ok()
+        assert without_time(again.out) == record
+    sizes = [(candidates / name).stat().st_size for name in ("a.joblib", "b.joblib")]
+    assert [model["size"] for model in record["models"]] == sizes
+    (pair,) = record["pairs"]
     assert pair["accuracy"]["high"] < 0
     assert pair["p_value"] < 0.01
     assert pair["only_first"] > pair["only_second"]

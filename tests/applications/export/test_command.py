@@ -22,7 +22,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     to write to.
     """
     hashed = str(tmp_path / "hashed.joblib")
-    nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).ok()
+    nbtext(f"train {letters}/train --hash-bits 12 -q -o {hashed}").ok()
     nbtext(f"export {model} --to pmml").refused(2)
     problem = "--to: is needed, because the suffix of -o does not name a format"
     for output in ([], ["-o", "x.unknown"]):
@@ -31,7 +31,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
             2,
             f"nbtext: {problem}; choose one of {', '.join(EXPORTERS)}, joblib\n",
         )
-    result = nbtext("export", hashed, "--to", "csv", "-o", "out.csv").refused(1)
+    result = nbtext(f"export {hashed} --to csv -o out.csv").refused(1)
     assert (
         result.err == "nbtext: hashed features have no names to export; train without --hash-bits\n"
     )

@@ -212,20 +212,6 @@ def test_nothing_is_lost(start: Any, tmp_path: Path, ending: str) -> None:
     assert answers(tmp_path) == {}
 
 
-def test_several_labels(start: Any, tmp_path: Path) -> None:
-    """Keys switch labels on and off, and Enter saves them, also none."""
-    terminal = start("--labels", "new,old,red", "--multi-label")
-    first = shown_id(terminal.wait("Enter save"))
-    second = shown_id(terminal.press("1231\r", "1 answer"))
-    terminal.press("\x1b[B", "1 answer")
-    terminal.press("123\r", "2 answers")
-    assert terminal.end("q") == 0
-    assert answers(tmp_path)[first] == ["old", "red"]
-    assert set(answers(tmp_path)) == {first, second}
-    again = start()  # the file holds lists, so --multi-label need not be given again
-    assert "Enter save" in "\n".join(again.wait("2 answers"))
-
-
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (20, 8)])
 def test_hostile_texts(start: Any, tmp_path: Path, columns: int, lines: int) -> None:
     """Control and bidirectional characters are escaped, and no line is longer than the terminal,

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import ComplementNB
 
 from nbtext.applications.label.pool import PoolDocument, count_pool
-from nbtext.applications.label.ranking import Ranking, project
+from nbtext.applications.label.ranking import Ranking
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -53,21 +53,6 @@ def test_rows_are_in_the_order_of_the_documents() -> None:
     for row in (0, 511, 512, 1299):
         columns = counts.sample.slice(row, row + 1).indices
         assert {counts.vocabulary.term(int(j)) for j in columns} == set(texts[row].split())
-
-
-def test_vectors_are_near_for_one_topic() -> None:
-    """They have length 1; two documents of one topic are nearer than two of different ones, without
-    a common word.
-    """
-    texts, topics = make_texts(300)
-    counts = count([*texts, "", "unique"])
-    vectors = project(counts.sample, counts.statistics.n_features)
-    lengths = np.linalg.norm(vectors, axis=1)
-    np.testing.assert_allclose(lengths[:-2], 1, atol=1e-5)
-    assert lengths[-2:].tolist() == [0, 0]
-    cosines = vectors[:-2] @ vectors[:-2].T
-    same = np.equal.outer(topics, topics)
-    assert cosines[same].mean() > 0.4 + cosines[~same].mean()
 
 
 def test_small_and_empty_pools() -> None:

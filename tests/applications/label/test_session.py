@@ -2,7 +2,6 @@
 nothing.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -300,24 +299,6 @@ def test_a_file_of_something_else(path: Path, content: bytes, line: int) -> None
     with pytest.raises(InputError, match=f":{line}: is not an answer|1,001 characters"):
         AnswerFile(str(path), ("text",))
     assert path.read_bytes() == content
-
-
-def test_an_incomplete_last_line_is_removed(path: Path) -> None:
-    """A process that was killed while it wrote has not confirmed that answer."""
-    whole = '{"id": "g1", "text": "goal match team", "label": "sport"}\n'
-    path.write_text(whole + '{"id": "g2", "text": "ma')
-    assert len(start(path).file.answers) == 1
-    assert path.read_text() == whole
-
-
-def test_a_whole_last_line_is_completed(path: Path) -> None:
-    """It may come from an editor that ends no last line; undo removes all of it."""
-    lines = [json.dumps({"id": f"g{n}", "text": TEXTS[f"g{n}"], "label": "sport"}) for n in (1, 2)]
-    path.write_text("\n".join(lines))
-    session = start(path)
-    assert path.read_text() == lines[0] + "\n" + lines[1] + "\n"
-    session.undo()
-    assert path.read_text() == lines[0] + "\n"
 
 
 @pytest.mark.parametrize("note", ["a note", '{"id": "x", "text": "", "label": "empty"}\n'])

@@ -125,7 +125,7 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
         ("single", "of left-out documents, which the model does not store"),
     ):
         nbtext(f"train {name}.tsv -q -o {name} --text-field 2 --label-field 1")
-        nbtext("prevalence", "one.tsv", "-m", name).refused(1, message)
+        nbtext(f"prevalence one.tsv -m {name}").refused(1, message)
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from nbtext.applications.review import label_noise
 from nbtext.applications.review.label_noise import LabelNoise, estimate_label_noise
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.document_table import DocumentTable
@@ -111,15 +108,6 @@ def test_a_document_that_is_alone_with_its_label_is_not_judged() -> None:
     assert (len(none.rows), none.n_judged) == (0, 0)
 
 
-def test_parts_keep_duplicates_together() -> None:
-    some = sample_of(np.ones((7, 1), dtype=np.int64), np.zeros(7, dtype=np.int64))
-    some = replace(some, hashes=np.array([1, 1, 2, 3, 3, 3, 4], dtype=np.uint64))
-    left_out = LeaveOneOut(
-        count_classes(some, 1, 1), some, None, EVENT_MODELS["multinomial"], "empirical"
-    )
-    assert [len(part.documents) for part in left_out.split(2)] == [2, 4, 1]
-
-
 def test_a_document_keeps_its_most_probable_labels_and_its_own() -> None:
     """64 of 100 labels and the given one, so that memory is bounded; a given label that is kept
     twice counts once.
@@ -136,9 +124,7 @@ def test_a_document_keeps_its_most_probable_labels_and_its_own() -> None:
 
 
 def test_flipped_labels_of_short_messages(corpora: Any) -> None:
-    """SMS: 10 % flipped labels are ranked with an average precision of 0.98, 20 % of the spam with
-    0.87.
-    """
+    """SMS: 10 % flipped labels are ranked with an average precision of 0.98."""
     path = str(corpora("sms-spam") / "SMSSpamCollection")
     settings = InputSettings(input_format="tsv", text_field=("2",), label_field="1")
     counts = count_source(
@@ -152,14 +138,6 @@ def test_flipped_labels_of_short_messages(corpora: Any) -> None:
         noise = corpus.judge(given)
         assert noise.n_wrong / len(classes) == pytest.approx(share, abs=0.01)
         assert share != 0.1 or average_precision(noise, given, is_flipped) >= 0.98
-    random = np.random.default_rng(0)
-    spam = np.flatnonzero(classes == counts.labels.index("spam"))
-    is_flipped = np.isin(
-        np.arange(len(classes)), random.choice(spam, len(spam) // 5, replace=False)
-    )
-    given = np.where(is_flipped, 1 - classes, classes)
-    noise = corpus.judge(given)
-    assert average_precision(noise, given, is_flipped) >= 0.87
 
 
 def test_the_noise_is_that_of_dawid_and_skene() -> None:

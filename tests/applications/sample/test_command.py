@@ -20,8 +20,8 @@ def test_a_record_a_line(nbtext: Any, model: str) -> None:
 def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str) -> None:
     """A model that was trained on what another one made up labels real letters nearly as well."""
     drawn = f"drawn.{form}"
-    nbtext("sample", "-m", model, "-n", "300", "--to", form, "-o", drawn).ok()
-    trained = nbtext("train", drawn, "--model", "multinomial", "-o", "again.joblib")
+    nbtext(f"sample -m {model} -n 300 --to {form} -o {drawn}").ok()
+    trained = nbtext(f"train {drawn} --model multinomial -o again.joblib")
     assert trained.err.startswith("multinomial: 300 documents, 6 labels, ")
     assert nbtext(f"evaluate {letters}/test -m again.joblib --to json").json["accuracy"] > 0.75
 

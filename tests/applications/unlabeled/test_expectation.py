@@ -141,45 +141,19 @@ def test_equals_its_definition_and_never_falls(
     )
 
 
-def test_by_hand() -> None:
-    """The first probabilities and no step, worked on paper.
-
-    Features a, b, c. Labeled: "a" of class 0, "b" of class 1. Unlabeled: "a c", r = (2/3, 1/3).
-    α = 1, λ = 1/2, uniform prior. Class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1,
-    4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1 a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6)
-    / (13/3) = (7/26, 6/13, 7/26).
-    """
-    statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
-    others = unlabeled("multinomial", np.array([[1, 0, 1]]))
-    trial = ExpectationMaximization(others, "multinomial", 1, "uniform", 0.5, 0)
-    found = trial.fit(statistics, csr_array(np.array([[2 / 3, 1 / 3]])), on_step=print)
-    expected = np.array([[1 / 2, 3 / 14, 2 / 7], [7 / 26, 6 / 13, 7 / 26]])
-    np.testing.assert_allclose(np.exp(found.scorer.weights()), expected, rtol=1e-12)
-    log_likelihood = (
-        np.log(1 / 2 * 1 / 2)
-        + np.log(1 / 2 * 6 / 13)
-        + 0.5 * np.log(1 / 2 * 1 / 2 * 2 / 7 + 1 / 2 * (7 / 26) ** 2)
-        + np.log(expected).sum()
-    )
-    assert found.log_likelihoods == (pytest.approx(log_likelihood, rel=1e-12),)
-
-
 @pytest.mark.parametrize("model", DENSITIES)
 def test_reporting_does_not_change_the_model(model: str) -> None:
-    """The model is the same whether or not the last step is reported, in one part or in several."""
+    """The model is the same whether or not the last step is reported."""
     random = np.random.default_rng(1)
-    counts = random.poisson(0.4, (12, 20))
     others = random.poisson(0.4, (90, 20))
-    classes = np.arange(12) % 3
     trial = ExpectationMaximization(unlabeled(model, others), model, 0.1, "empirical", 0.3, 4)
-    statistics = count_labeled(model, counts, classes, 3)
+    statistics = count_labeled(model, random.poisson(0.4, (12, 20)), np.arange(12) % 3, 3)
     watched = trial.fit(statistics, start(others, 3), on_step=print)
     unwatched = trial.fit(statistics, start(others, 3))
     np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
-    assert np.exp(watched.log_prior).sum() == pytest.approx(1)
+    assert len(unwatched.log_likelihoods) == len(watched.log_likelihoods) - 1
     if model == "multinomial":  # a document without words is as likely as its class
         np.testing.assert_array_equal(watched.log_prior, watched.scorer.bias)
-    assert len(unwatched.log_likelihoods) == len(watched.log_likelihoods) - 1
 
 
 def test_in_parts() -> None:

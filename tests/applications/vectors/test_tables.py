@@ -2,11 +2,9 @@
 replaced is read again.
 """
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import os
 import sys
 import zipfile
@@ -58,13 +56,9 @@ READABLE: dict[str, bytes] = {
     "trailing.vec": lines(*(line + " " for line in LINES)),
     "tabs.vec": lines("5\t3", *(line.replace(" ", "\t").replace("w\tY", "w Y") for line in LINES)),
     "windows.txt": lines().replace(b"\n", b"\r\n"),
-    "blank.txt": lines(*LINES, "", ""),
-    "no-line-feed.txt": lines().rstrip(b"\n"),
     "mark.txt": b"\xef\xbb\xbf" + lines("5 3", *LINES),
     "wide.txt": lines().decode().encode("utf-16"),
     "a.vec.gz": gzip.compress(lines()),
-    "a.vec.xz": lzma.compress(lines()),
-    "a.vec.bz2": bz2.compress(lines("5 3", *LINES)),
     "a.npz": npz(words=np.array(WORDS), rows=ROWS),
     "b.npz": npz(rows=ROWS.astype(np.float16), words=np.array([word.encode() for word in WORDS])),
     "c.npz": npz(rows=np.asfortranarray(ROWS.astype(np.float32)), words=np.array(WORDS)),
@@ -102,12 +96,6 @@ def test_words_that_no_text_has(tmp_path: Path, name: str) -> None:
     assert "skipped 2 lines without a word" in empty
 
 
-def test_numbers_of_integers(tmp_path: Path) -> None:
-    path = tmp_path / "i.npz"
-    path.write_bytes(npz(a=np.array(["a", "b"]), b=np.array([[1, 2], [2, 1]])))
-    assert np.linalg.norm(read_vectors(str(path), ["a"], 0).rows) > 0
-
-
 def test_the_mean_of_a_long_table(tmp_path: Path) -> None:
     """It is that of the first 100,000 words."""
     path = tmp_path / "long.txt"
@@ -115,14 +103,6 @@ def test_the_mean_of_a_long_table(tmp_path: Path) -> None:
     path.write_bytes(lines(*given, "last 0 1e5", "further 0 1e5"))
     (row,) = read_vectors(str(path), ["w0"], 0).rows
     assert row[1] / row[0] == pytest.approx(-1, rel=1e-3)
-
-
-def test_a_table_that_is_cut(tmp_path: Path) -> None:
-    """Its first line tells how many words it had."""
-    path = tmp_path / "cut.vec"
-    path.write_bytes(lines("2000000 3", *LINES))
-    with pytest.warns(AssumptionWarning, match="says 2,000,000 words, and it has 5"):
-        read_vectors(str(path), ["the"], 0)
 
 
 def huge() -> bytes:
@@ -146,41 +126,26 @@ LINE = "not a word and 3 numbers; each line"
 ARRAYS = "is not a table of word vectors; it needs an array of words"
 TEXT = "not text; save the vectors as text"
 WRONG: dict[str, tuple[bytes, str]] = {
-    "few.txt": (lines("a 1 2 3", "b 1 2"), f":2: {LINE}"),
     "many.txt": (lines("3 3", "a 1 2 3", "b 1 2 3 4"), f":3: {LINE}"),
-    "letters-first.txt": (lines("a 1 2 3", "x y 2 3 4 5"), f":2: {LINE}"),
     "letters.txt": (lines("a 1 2 3", "b 1 x 3"), f":2: {LINE}"),
     "nan.txt": (lines("a 1 2 3", "", "b 1 nan 3"), f":3: {LINE}"),
-    "large.txt": (lines("a 1 2 1e10"), f":1: {LINE}"),
-    "wide.txt": (lines("a" + " 1" * 5000), ":1: not a word and 5000 numbers"),
-    "header.txt": (lines("5 3 1", *LINES), ":1: a first line of numbers, which are not"),
     "pointer.txt": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "of Git LFS"),
-    "pointer.npz": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "of Git LFS"),
     "glove.zip": (READABLE["a.npz"], "is a zip archive, not a table; unzip it"),
     "wide.npz": (
         npz(words=np.array(["a"]), rows=np.ones((1, 5000))),
         "not a word and 5000 numbers",
     ),
     "bomb.npz": (bomb(), "bytes of arrays in few compressed ones"),
-    "head.txt": (lines("1 3", "a 1 2"), f":2: {LINE}"),
     "long.txt": (lines("a 1 2 3", "b" * (1 << 21)), f":2: {LINE}"),
-    "many-lines.txt": (lines(*["a 1 2 3"] * 20_000, "b 1"), f":20001: {LINE}"),
     "documents.csv": (lines("text,label", "a dog,1"), ":1: not a word and its numbers"),
-    "one.txt": (lines("a 1"), ":1: not a word and 1 numbers"),
     "empty.txt": (b"", "has no word vectors"),
-    "only-head.txt": (lines("5 3"), "has no word vectors"),
     "binary.bin": (b"2 3\nthe " + ROWS[:2].astype("<f4").tobytes(), f"a binary file, {TEXT}"),
     "array.npy": (b"\x93NUMPY\x01\x00", f"a NumPy array, {TEXT}"),
-    "pickle.bin": (b"\x80\x04K\x01.", f"a pickle file, {TEXT}"),
     "cut.txt.gz": (gzip.compress(lines())[:-9], "is truncated"),
     "objects.npz": (npz(a=np.array(WORDS, dtype=object), b=ROWS), "Object arrays cannot be loaded"),
     "rows.npz": (npz(rows=ROWS), ARRAYS),
-    "lengths.npz": (npz(words=np.array(WORDS[1:]), rows=ROWS), ARRAYS),
     "twice.npz": (npz(a=np.array(WORDS), b=ROWS, c=ROWS), ARRAYS),
-    "nothing.npz": (npz(words=np.array([""])[1:], rows=ROWS[:0]), ARRAYS),
     "nan.npz": (npz(words=np.array(WORDS), rows=ROWS / [1, 1, np.nan]), f"npz:1: {LINE}"),
-    "cut.npz": (READABLE["a.npz"][:-30], "cannot be read"),
-    "text.npz": (lines(), "cannot be read"),
     "huge.npz": (huge(), "cannot be read: Unable to allocate"),
 }
 
@@ -230,22 +195,15 @@ def test_a_table_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
         table = read_vectors(str(path), *call)
         return table.rows.tolist(), table.further, table.further_rows.tolist()
 
-    found = {str(call): read(call) for call in calls}
-    for order in permutations(calls):
-        for call in order:
-            assert read(call) == found[str(call)]
+    found = [read(call) for call in calls]
+    for order in permutations(range(len(calls))):
+        assert [read(calls[n]) for n in order] == [found[n] for n in order]
     before = path.stat()
     path.write_bytes(lines().replace(b"dog -1", b"dog -2"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert read(calls[1]) == found[str(calls[1])]
+    assert [read(call) for call in calls] == found
     os.utime(path, ns=(0, 0))
-    assert read(calls[1]) != found[str(calls[1])]
-    path.write_bytes(lines())
-    read(calls[0])
-    before = path.stat()
-    path.write_bytes(lines().replace(b"cat -1", b"cat -2"))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert [read(call) for call in calls] == list(found.values())  # other words are known, too
+    assert read(calls[1]) != found[1]
 
 
 WHOLE = ("the", "cat", "Cat", "caf\xe9", "s")
@@ -364,10 +322,8 @@ WRONG_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda at: (at / "model.safetensors").unlink(),
         "needs one model.safetensors, and has none",
     ),
-    "no-tokenizer": (lambda at: [each.unlink() for each in at.glob("*.json")], "and has none"),
     "several": (lambda at: write_model(at / "b"), "b/model.safetensors"),
     "cut": (lambda at: os.truncate(at / "model.safetensors", 99), "cannot be read: Error while"),
-    "json": (lambda at: os.truncate(at / "tokenizer.json", 99), "tokenizer.json: cannot be read"),
     "no-unknown": (
         lambda at: write_model(at, tokenizer=Tokenizer(models.WordPiece({"a": 0}, unk_token="b"))),
         "tokenizer.json: has no piece b for unknown characters",
@@ -377,18 +333,12 @@ WRONG_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
         "has 7 vectors, and its tokenizer 8 pieces",
     ),
     "two": (lambda at: write_model(at, ("F32", VECTORS), ("F32", VECTORS)), "not one array"),
-    "flat": (lambda at: write_model(at, ("F32", VECTORS[0])), "not one array"),
-    "integers": (lambda at: write_model(at, ("I64", VECTORS.astype(np.int64))), "not one array"),
     "pointer": (
         lambda at: (at / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/"),
         "is a pointer of Git LFS",
     ),
     "wide": (
         lambda at: write_model(at, ("F64", np.ones((9, 5000)))),
-        "one array of 2 to 4,096 columns",
-    ),
-    "no-numbers": (
-        lambda at: write_model(at, ("F64", np.ones((9, 0)))),
         "one array of 2 to 4,096 columns",
     ),
     "infinite": (lambda at: write_model(at, ("F32", VECTORS / 0)), "numbers that are not finite"),
@@ -413,23 +363,24 @@ def test_a_static_model_without_the_extra(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
     """A piece has the row that `mapping` says, times its weight; newer models of model2vec do."""
     folder = write_model(tmp_path / "model")
+    path = folder / "model.safetensors"
     groups = np.arange(len(VECTORS)) // 2
     factors = np.linspace(1, 2, len(VECTORS))
-    path = folder / "model.safetensors"
-    tensors = ("F32", VECTORS), ("I64", groups), ("F64", factors)
-    path.write_bytes(weights(*tensors, names=("embeddings", "mapping", "weights")))
+    own = ("F32", VECTORS)
+    names = ("embeddings", "mapping", "weights")
+    path.write_bytes(weights(own, ("I64", groups), ("F64", factors), names=names))
     expected = VECTORS[groups[3]] * np.float32(factors[3])
     np.testing.assert_array_equal(read_vectors(str(folder), ["cat"], 0).rows, [expected])
-    square = np.zeros((40, 40), dtype=np.int64)
-    for wrong in (groups + 99, groups - 1, square, square[None]):
-        path.write_bytes(weights(tensors[0], ("I64", wrong), names=("a", "mapping")))
+    for name, wrong in (
+        ("mapping", ("I64", groups + 99)),
+        ("mapping", ("I64", np.zeros((40, 40), dtype=np.int64))),
+        ("weights", ("F64", factors[:9])),
+    ):
+        path.write_bytes(weights(own, wrong, names=("a", name)))
         refuse(folder, "has vectors that do not fit each other")
-    path.write_bytes(weights(tensors[0], ("F64", factors[:9]), names=("a", "weights")))
-    refuse(folder, "has vectors that do not fit each other")
     # one row that stands for many is not copied
-    many = np.zeros(1 << 20, dtype=np.int64)
-    wide = np.ones((1, 4096), dtype=np.float32)
-    path.write_bytes(weights(("F32", wide), ("I64", many), names=("a", "mapping")))
+    wide = ("F32", np.ones((1, 4096), dtype=np.float32))
+    path.write_bytes(weights(wide, ("I64", np.zeros(1 << 20, np.int64)), names=("a", "mapping")))
     assert read_vectors(str(folder), ["cat"], 0).rows.shape == (1, 4096)
 
 
@@ -450,11 +401,7 @@ HOSTILE: dict[str, tuple[str, Any, str]] = {
     "fixed-length": ("pre_tokenizer", step("FixedLength", length=0), "pre_tokenizer FixedLength"),
     "prepend": ("normalizer", step("Prepend", prepend="a" * (1 << 20)), "more than 32 characters"),
     "expansion": ("normalizer", replaced("a", "a" * 30), "Replace of {'String': 'a'}"),
-    "empty": ("normalizer", replaced("", "a"), "Replace of {'String': ''}"),
-    "blanks": ("normalizer", replaced(" ", " \u2581 "), "Replace of {'String': ' '}"),
     "regex": ("normalizer", replaced("(a+)+$", "", "Regex"), "Replace of {'Regex': '(a+)+$'}"),
-    "twice": ("normalizer", step("Sequence", normalizers=[step("NFKD")] * 2), "one of them twice"),
-    "byte-level": ("normalizer", step("ByteLevel"), "normalizer ByteLevel"),
     "bytes-twice": (
         "pre_tokenizer",
         step(
@@ -463,21 +410,14 @@ HOSTILE: dict[str, tuple[str, Any, str]] = {
         ),
         "one of them twice",
     ),
-    "no-type": ("normalizer", {}, "cannot be read: KeyError"),
     "number": ("normalizer", 5, "cannot be read: TypeError"),
-    "unread": ("normalizer", step("Strip"), "cannot be read"),
-    "kind": ("model", step("Other", vocab={}), "has the model Other, which is not read"),
     "no-vocabulary": ("model", step("BPE"), "cannot be read: KeyError"),
-    "list": ("model", step("WordPiece", vocab=[1]), "for unknown characters"),
     "negative": ("model", step("BPE", vocab={"a": -1}, merges=[]), "cannot be read"),
-    "merge": ("model", step("BPE", vocab={"a": 0}, merges=[["b", "c"]]), "cannot be read"),
     "affix": (
         "model",
         step("BPE", vocab={"a": 0}, merges=[], continuing_subword_prefix="#" * 99),
         "more than 32 characters in BPE",
     ),
-    "no-unknown": ("model", step("Unigram", vocab=[["a", 0.0]]), "for unknown characters"),
-    "unknown-outside": ("model", step("Unigram", vocab=[["a", 0.0]], unk_id=7), "cannot be read"),
     "huge-id": ("model", step("BPE", vocab={"a": 4294967295}, merges=[]), "has 40 vectors"),
 }
 
