@@ -91,7 +91,7 @@ site: $(VENV)/.check
 	$(BIN)/python .github/site/build.py $(VENV)/site
 
 # Measure speed, memory and accuracy, beside other programs.
-# These are installed for comparison; the tables name those that cannot be installed.
+# These are installed for comparison; those that cannot be installed fail in the tables.
 bench: $(VENV)/.check
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/run.py --rounds 3
@@ -112,7 +112,7 @@ bench-all: bench
 	$(BIN)/python tests/benchmarks/draws.py --corpus 20news --corpus imdb --corpus banking77 --sizes all --test 100000 "" "--max-model-bytes 300KB" \
 		"--model best --max-model-bytes 1MB" "--model best --max-model-bytes 300KB"
 	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
-	$(BIN)/python tests/benchmarks/scale.py --cluster --predict --shards $(VENV) 2
+	$(BIN)/python tests/benchmarks/scale.py $(VENV) 2 --ways "" "--cluster local" --predict --shards
 	$(MAKE) torture
 
 # Coverage-guided fuzzing of each reader, the loader and the kernel. The tests run the inputs that failed before.

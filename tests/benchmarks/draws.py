@@ -17,42 +17,17 @@ the same draws: the mean with its standard error, the smallest and the largest o
 import argparse
 import json
 import random
-import shlex
-import statistics
-import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from measuring import Step, measure
-from protocols import Labeled
-from search import PROGRAM, SPLITS, print_head, print_row, write
+import numpy as np
+from material import SPLITS, Labeled
+from measuring import measure, say_head, say_row
 
 ALL = "all"
-COLUMNS = (
-    "corpus",
-    "documents",
-    "options",
-    "accuracy",
-    "log-loss",
-    "estimate",
-    "CPU, s",
-    "model, bytes",
-    "difference",
-    "standard error",
-    "smallest",
-    "largest",
-)
-
-
-class Outcome(NamedTuple):
-    accuracy: float
-    log_loss: float
-    estimate: float
-    seconds: float
-    n_bytes: int
+FIGURES = ("accuracy", "log-loss", "estimate", "CPU, s", "model, bytes")
+DIFFERENCES = ("difference", "standard error", "smallest", "largest")
 
 
 def draw(documents: Labeled, size: int, seed: int, *, at_random: bool) -> tuple[Labeled, Labeled]:
@@ -64,72 +39,56 @@ def draw(documents: Labeled, size: int, seed: int, *, at_random: bool) -> tuple[
         group = "" if at_random else documents.labels[row]
         counted[group] += 1
         (drawn if counted[group] <= size else others).append(row)
-    return documents.taken(drawn), documents.taken(others)
+    return documents.take(drawn), documents.take(others)
 
 
-def read_json(*command: str) -> dict[str, float]:
-    found = subprocess.run(
-        (*PROGRAM, *command, "--to", "json"),
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    return json.loads(found.stdout)
-
-
-def train(folder: Path, options: str) -> Outcome:
-    """Train on the files of the folder, and evaluate."""
-    model = str(folder / "model.joblib")
-    given = shlex.split(options.replace("{others}", str(folder / "others.jsonl")))
-    command = ("train", str(folder / "drawn.jsonl"), *given, "-q", "--force", "-o", model)
-    cost = measure([Step((*PROGRAM, *command))])
-    found = read_json("evaluate", str(folder / "test.jsonl"), "-m", model)
-    expected = read_json("inspect", model).get("expected") or {}
+def train(folder: Path, options: str) -> tuple[float, ...]:
+    """Train on the files of the folder, evaluate, and return the figures."""
+    given = options.format(others="others.jsonl")
+    cost = measure(f"nbtext train drawn.jsonl {given} -q --force -o model", folder)
+    measure("nbtext evaluate test.jsonl -m model --to json > evaluated.json", folder)
+    measure("nbtext inspect model --to json > inspected.json", folder)
+    found = json.loads((folder / "evaluated.json").read_text())
+    expected = json.loads((folder / "inspected.json").read_text()).get("expected") or {}
     estimate = expected.get("accuracy", float("nan"))
-    return Outcome(
-        found["accuracy"], found["log_loss"], estimate, cost.cpu, Path(model).stat().st_size
-    )
+    n_bytes = (folder / "model").stat().st_size
+    return found["accuracy"], found["log_loss"], estimate, cost.cpu, n_bytes
 
 
-def compare(name: str, size: str, ways: Sequence[str], given: argparse.Namespace) -> None:
+def compare(name: str, size: str, given: argparse.Namespace) -> None:
     """Print a row for each way."""
     training, test = SPLITS[name]()
     n_test = min(given.test, len(test.labels))
-    found: dict[str, list[Outcome]] = {way: [] for way in ways}
     n_drawn = len(training.labels) if size == ALL else int(size)
+    outcomes: dict[str, list[tuple[float, ...]]] = {way: [] for way in given.ways}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        write(
-            test.taken(random.Random(0).sample(range(len(test.labels)), n_test)),
-            folder / "test.jsonl",
-        )
+        tested = random.Random(0).sample(range(len(test.labels)), n_test)
+        test.take(tested).write(folder / "test.jsonl")
         for seed in range(1 if size == ALL else given.draws):
             drawn, others = draw(training, n_drawn, seed, at_random=given.at_random)
-            write(drawn, folder / "drawn.jsonl")
-            write(others, folder / "others.jsonl")
-            for way, outcomes in found.items():
-                outcomes.append(train(folder, way))
-    usual = [outcome.accuracy for outcome in found[ways[0]]]
-    for way, outcomes in found.items():
-        means = [statistics.fmean(column) for column in zip(*outcomes, strict=True)]
-        differences = [
-            outcome.accuracy - other for outcome, other in zip(outcomes, usual, strict=True)
-        ]
+            drawn.write(folder / "drawn.jsonl")
+            others.write(folder / "others.jsonl")
+            for way in given.ways:
+                outcomes[way].append(train(folder, way))
+    usual = np.array(outcomes[given.ways[0]])
+    for way in given.ways:
+        figures = np.array(outcomes[way])
+        differences = (figures - usual)[:, 0]
         error = 0.0
         if len(differences) > 1:
-            error = statistics.stdev(differences) / len(differences) ** 0.5
-        shown = statistics.fmean(differences), error, min(differences), max(differences)
-        *figures, n_bytes = means
-        cells = (
-            *(f"{mean:.4f}" for mean in figures),
-            f"{n_bytes:,.0f}",
-            *(f"{each:+.4f}" for each in shown),
-        )
-        print_row((name, size, way or "default", *cells))
+            error = differences.std(ddof=1) / len(differences) ** 0.5
+        *means, n_bytes = figures.mean(axis=0)
+        cells = [f"{mean:.4f}" for mean in means]
+        shown = differences.mean(), error, differences.min(), differences.max()
+        changes = [f"{each:+.4f}" for each in shown]
+        say_row([name, size, way or "default", *cells, f"{n_bytes:,.0f}", *changes])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("ways", nargs="*", default=["", "--model best"], metavar="OPTIONS")
     parser.add_argument("--corpus", action="append", choices=SPLITS)
     parser.add_argument("--sizes", default="5,10,20,50", help="separated by commas")
@@ -137,10 +96,10 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--test", type=int, default=2500, help="test documents at most")
     given = parser.parse_args()
-    print_head(COLUMNS)
+    say_head("corpus", "documents", "options", *FIGURES, *DIFFERENCES)
     for name in given.corpus or SPLITS:
         for size in given.sizes.split(","):
-            compare(name, size, given.ways, given)
+            compare(name, size, given)
 
 
 if __name__ == "__main__":

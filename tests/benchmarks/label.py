@@ -10,15 +10,14 @@ python tests/benchmarks/label.py
 """
 
 import os
-import sys
 import time
 from dataclasses import replace
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from numpy.typing import NDArray
-from protocols import newsgroups
+from material import newsgroups
+from measuring import say, say_head, say_row
 from review import count
 
 from nbtext.applications.label.ranking import Ranking
@@ -31,9 +30,9 @@ MAX_LABELS = 900
 SEEDS = range(3)
 
 
-def rank(seed: int, n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int], list[float]]:
+def rank(seed: int, n_labels: int, classes: np.ndarray) -> tuple[list[int], list[float]]:
     """The documents that the ranking chooses, and the milliseconds of each."""
-    documents, n_features = count(newsgroups("train").texts, (1, 1))
+    documents, n_features = count(newsgroups("train").texts)
     ranking = Ranking(documents, n_features, seed=seed)
     is_open = np.ones(len(documents), dtype=bool)
     chosen: list[int] = []
@@ -54,51 +53,32 @@ def rank(seed: int, n_labels: int, classes: NDArray[np.int64]) -> tuple[list[int
 
 def labels_to_reach(order: list[int]) -> list[float]:
     """How many labels reach each accuracy; infinite if none does."""
-    training = newsgroups("train")
-    test = newsgroups("test")
-    found = []
-    goals = list(GOALS)
-    before = 0.0
-    for n in range(STEP, len(order) + 1, STEP):
-        taken = training.taken(order[:n])
-        accuracy = (
-            TextClassifier(model="auto")
-            .fit(taken.texts, taken.labels)
-            .score(test.texts, test.labels)
-        )
-        while goals and accuracy >= goals[0]:
-            found.append(n - STEP * (accuracy - goals.pop(0)) / (accuracy - before))
-        before = accuracy
-        if not goals:
-            break
-    return found + [np.inf] * len(goals)
+    sizes = range(0, len(order) + 1, STEP)
+    accuracies = [0.0]
+    for n in sizes[1:]:
+        training = newsgroups("train").take(order[:n])
+        accuracies.append(TextClassifier().fit(*training).score(*newsgroups("test")))
+    highest = np.maximum.accumulate(accuracies)
+    return np.interp(GOALS, highest, sizes, right=np.inf).tolist()
 
 
 def main() -> None:
     names = newsgroups("train").labels
     classes = np.unique(names, return_inverse=True)[1]
-    needed: dict[str, list[list[float]]] = {"random": [], "nbtext label": []}
-    milliseconds: list[float] = []
+    random_needs, needs, milliseconds = [], [], []
     for seed in SEEDS:
-        random = np.random.default_rng(seed).permutation(len(names))
-        needed["random"].append(labels_to_reach(random[:MAX_LABELS].tolist()))
-        order, times = rank(seed, MAX_LABELS, classes)
-        needed["nbtext label"].append(labels_to_reach(order))
+        order = np.random.default_rng(seed).permutation(len(names))
+        random_needs.append(labels_to_reach(order[:MAX_LABELS].tolist()))
+        chosen, times = rank(seed, MAX_LABELS, classes)
+        needs.append(labels_to_reach(chosen))
         milliseconds += times
-    means = {order: np.mean(found, axis=0) for order, found in needed.items()}
-    rows = [(order, [f"{number:.0f}" for number in found]) for order, found in means.items()]
-    rows.append(("ratio", [f"{ratio:.2f}" for ratio in means["nbtext label"] / means["random"]]))
-    lines = [
-        "| order | " + " | ".join(f"labels for {goal:.2f}" for goal in GOALS) + " |",
-        "|---|---|---|---|",
-    ]
-    lines += [f"| {order} | " + " | ".join(cells) + " |" for order, cells in rows]
+    say_head("order", *(f"labels for {goal:.2f}" for goal in GOALS))
+    usual, own = (np.mean(found, axis=0) for found in (random_needs, needs))
+    for name, numbers in (("random", usual), ("nbtext label", own)):
+        say_row([name, *(f"{number:.0f}" for number in numbers)])
+    say_row(["ratio", *(f"{ratio:.2f}" for ratio in own / usual)])
     middle, highest = np.quantile(milliseconds, (0.5, 0.99))
-    lines += [
-        "",
-        f"{middle:.0f} milliseconds for a key; 99 % of the keys take at most {highest:.0f}",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    say(f"\n{middle:.0f} milliseconds for a key; 99 % of the keys take at most {highest:.0f}")
 
 
 if __name__ == "__main__":

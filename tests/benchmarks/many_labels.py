@@ -2,8 +2,8 @@
 follow Zipf's law.
 
 A document has one to five labels, and every label at least one document. Its words are 25 common
-ones, and six of the 15 words of each of its labels, which labels share. Each command is a process;
-seconds are of the processor.
+ones, and six of the 15 words of each of its labels, which labels share. Seconds are of the
+processor.
 
 python tests/benchmarks/many_labels.py [LABELS [DOCUMENTS [MODEL]]]
 
@@ -12,13 +12,11 @@ MODEL is svm or nbsvm: a linear model is trained on log TF-IDF, predicts and is 
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from measuring import Step, measure
-from table import megabytes
+from measuring import MEGABYTE, measure, say_head, say_row
 
 N_WORDS = 60_000
 WORDS_OF_LABEL = 15
@@ -51,36 +49,26 @@ def write_documents(path: Path, n: int, n_labels: int, *, seed: int) -> None:
             file.write(json.dumps(record) + "\n")
 
 
-def commands(folder: Path, linear: str | None) -> Iterator[tuple[str, ...]]:
-    """Every command, in the order in which they need each other's files; `linear` is a linear
-    model.
-    """
-    train, test, more, model = (
-        str(folder / name) for name in ("train.jsonl", "test.jsonl", "more.jsonl", "model")
-    )
-    options = ("--model", linear, "--weighting", "log-tfidf") if linear else ()
-    yield "train", train, "--label-field", "labels", "-o", model, *options
-    yield "predict", test, "-m", model
-    yield "evaluate", test, "-m", model
-    if linear:
-        return
-    yield "inspect", model
-    yield "update", more, "-m", model, "-o", f"{model}.2"
-
-
 def main(n_labels: int = 10_000, n_documents: int = 30_000, linear: str | None = None) -> None:
     """Print a table of the commands."""
+    options = f"--model {linear} --weighting log-tfidf" if linear else ""
+    commands = {
+        "train": f"nbtext train train.jsonl --label-field labels -o model {options}",
+        "predict": "nbtext predict test.jsonl -m model",
+        "evaluate": "nbtext evaluate test.jsonl -m model",
+    }
+    if not linear:
+        commands["inspect"] = "nbtext inspect model"
+        commands["update"] = "nbtext update more.jsonl -m model -o updated"
+    sizes = {"train": n_documents, "test": n_documents // 10, "more": 300}
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for seed, (name, n) in enumerate(
-            (("train", n_documents), ("test", n_documents // 10), ("more", 300))
-        ):
+        for seed, (name, n) in enumerate(sizes.items()):
             write_documents(folder / f"{name}.jsonl", n, n_labels, seed=seed)
-        lines = ["| command | processor time | peak memory |", "|---" * 3 + "|"]
-        for command in commands(folder, linear):
-            cost = measure([Step((sys.executable, "-m", "nbtext", *command))])
-            lines.append(f"| {command[0]} | {cost.cpu:.1f} s | {megabytes(cost.memory)} |")
-    sys.stdout.write("\n".join(lines) + "\n")
+        say_head("command", "processor time", "peak memory")
+        for name, command in commands.items():
+            cost = measure(command, folder)
+            say_row([name, f"{cost.cpu:.1f} s", f"{cost.memory / MEGABYTE:.0f} MB"])
 
 
 if __name__ == "__main__":

@@ -1,101 +1,222 @@
-"""The texts that the benchmarks run on: real corpora, and larger files made of them.
+"""The texts that the benchmarks run on: labeled documents of real corpora, and a larger file that
+is made of them.
 
 A corpus is the folder .corpora/NAME, as `make corpora` and the tests' fixture leave it, else
 unpacked there from NAME.tar.xz beside the repository or in the folder that NBTEXT_TEST_CORPORA
-names. What is made of them goes to a scratch folder, is made when it is first asked for, and is the
-same each time.
+names.
 """
 
+from __future__ import annotations
+
+import csv
+import itertools
 import json
 import os
 import random
 import tarfile
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UNPACKED = REPOSITORY / ".corpora"
 ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", REPOSITORY.parent / "shared" / "corpora"))
 MEGABYTE = 1_000_000
 SEED = 1
+TRAINING_SHARE = 0.7  # of a random split
+SMS_TRAINING_SHARE = 0.3
 
 
-class MissingCorpusError(Exception):
-    """A corpus is neither unpacked nor there as an archive."""
+class Labeled(NamedTuple):
+    """Texts and their labels, of the same length."""
+
+    texts: list[str]
+    labels: list[str]
+
+    def take(self, rows: Sequence[int]) -> Labeled:
+        return Labeled([self.texts[row] for row in rows], [self.labels[row] for row in rows])
+
+    def join(self, other: Labeled) -> Labeled:
+        return Labeled(self.texts + other.texts, self.labels + other.labels)
+
+    def cut(self, share: float) -> Split:
+        """The first documents, and the rest."""
+        rows = range(len(self.texts))
+        n_first = int(share * len(rows))
+        return Split(self.take(rows[:n_first]), self.take(rows[n_first:]))
+
+    def shuffle(self, chance: random.Random) -> Labeled:
+        rows = list(range(len(self.texts)))
+        chance.shuffle(rows)
+        return self.take(rows)
+
+    def write(self, path: Path) -> None:
+        """Write JSON lines."""
+        with path.open("w", encoding="utf-8") as file:
+            for text, label in zip(*self, strict=True):
+                file.write(json.dumps({"text": text, "label": label}) + "\n")
+
+
+class Split(NamedTuple):
+    """The documents of which a model learns, and those on which it is tested."""
+
+    training: Labeled
+    test: Labeled
 
 
 def corpus(name: str) -> Path:
     """The folder of a real corpus."""
     folder = UNPACKED / name
-    archive = ARCHIVES / f"{name}.tar.xz"
     if not folder.is_dir():
-        if not archive.is_file():
-            raise MissingCorpusError(f"the corpus {name} is not there; `make corpora` fetches it")
-        with tarfile.open(archive) as tar:
+        with tarfile.open(ARCHIVES / f"{name}.tar.xz") as tar:
             tar.extractall(UNPACKED, filter="data")
     return folder
 
 
-class Material:
-    """The benchmarks' inputs, in a scratch folder."""
-
-    def __init__(self, scratch: Path) -> None:
-        self.scratch = scratch
-
-    def newsgroups(self, half: str) -> Path:
-        """20 Newsgroups by date: a folder a group, a file a document."""
-        return corpus("20news") / half
-
-    def imdb(self, half: str) -> Path:
-        """IMDB reviews: folders neg and pos, a file a document."""
-        return corpus("imdb") / half
-
-    def imdb_lines(self, half: str) -> Path:
-        """The same as JSONL, each document once."""
-        path = self.scratch / f"imdb-{half}.jsonl"
-        if not path.exists():
-            lines = (
-                json_line(path, text, label) for path, text, label in labeled_files(self.imdb(half))
-            )
-            path.write_text("".join(lines), encoding="utf-8")
-        return path
-
-    def repeated(self, megabytes: float) -> Path:
-        """JSONL of this size: the training half of IMDB, shuffled, over and over, each copy made
-        another by a number that is inserted in its middle. A smaller file is the beginning of a
-        larger one.
-        """
-        path = self.scratch / f"imdb-{megabytes:g}MB.jsonl"
-        if not path.exists():
-            with path.open("wb") as file:
-                for line in repeated_lines(self.imdb("train")):
-                    if file.tell() >= megabytes * MEGABYTE:
-                        break
-                    file.write(line.encode())
-        return path
+def read_folder(folder: Path, encoding: str = "utf-8") -> Labeled:
+    """A label a folder, a document a file, sorted by folder and name."""
+    paths = sorted(folder.glob("*/*"))
+    texts = [path.read_bytes().decode(encoding, "replace") for path in paths]
+    return Labeled(texts, [path.parent.name for path in paths])
 
 
-def labeled_files(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """(id, text, label) of each file of FOLDER/LABEL/FILE, sorted."""
-    for path in sorted(folder.glob("*/*")):
-        yield (
-            f"{path.parent.name}/{path.name}",
-            path.read_text(encoding="utf-8", errors="replace"),
-            path.parent.name,
-        )
+def read_json(path: Path, label_field: str = "label") -> Labeled:
+    """The texts of a file of JSON lines and their labels, the first one of a list."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    labels = [record[label_field] for record in records]
+    first = [label if isinstance(label, str) else label[0] for label in labels]
+    return Labeled([record["text"] for record in records], first)
 
 
-def repeated_lines(folder: Path) -> Iterator[str]:
-    """JSON lines of a folder's documents, for ever."""
-    documents = list(labeled_files(folder))
-    random.Random(SEED).shuffle(documents)
-    for number in count():
-        _, text, label = documents[number % len(documents)]
+def read_lines(path: Path) -> Labeled:
+    """A label, a tab and a text a line."""
+    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
+    return Labeled(list(texts), list(labels))
+
+
+@cache
+def newsgroups(half: str) -> Labeled:
+    """20 Newsgroups by date, headers and all."""
+    return read_folder(corpus("20news") / half, "latin-1")
+
+
+@cache
+def imdb(half: str) -> Labeled:
+    return read_folder(corpus("imdb") / half)
+
+
+@cache
+def short_reviews() -> Labeled:
+    """RT-s: a sentence a document."""
+    return read_folder(corpus("rt-s"), "latin-1")
+
+
+def long_reviews() -> Labeled:
+    """RT-2k, in the order of its files: cv000 to cv999 of each label."""
+    return read_folder(corpus("rt-2k"))
+
+
+def mails() -> Labeled:
+    """SpamAssassin's, raw, as spam and ham."""
+    found = read_folder(corpus("spamassassin"))
+    return Labeled(
+        found.texts, ["spam" if label.startswith("spam") else "ham" for label in found.labels]
+    )
+
+
+def messages() -> Labeled:
+    """The SMS Spam Collection, in its order."""
+    return read_lines(corpus("sms-spam") / "SMSSpamCollection")
+
+
+def thai_messages(part: str) -> Labeled:
+    """Wisesight's; Thai does not separate words."""
+    return read_json(corpus("wisesight-th") / f"{part}.jsonl")
+
+
+def japanese_sentences() -> Labeled:
+    """chABSA's, which are positive or negative; Japanese does not separate words."""
+    return read_lines(corpus("ja-chabsa") / "posneg.tsv")
+
+
+def topics(half: str) -> Labeled:
+    """Reuters-90, with the first label of each document."""
+    return read_json(corpus("reuters-90") / f"{half}.jsonl", "labels")
+
+
+def questions(half: str) -> Labeled:
+    """Short questions to a bank, and what they ask for."""
+    with (corpus("banking77") / f"{half}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return Labeled([row["text"] for row in rows], [row["category"] for row in rows])
+
+
+def declarations() -> Labeled:
+    """The lines of the Universal Declaration of Human Rights, labeled with their language."""
+    found = [
+        (line.strip(), path.stem)
+        for path in sorted(corpus("udhr2").glob("*.txt"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if len(line.strip()) > 20
+    ]
+    texts, languages = zip(*found, strict=True)
+    return Labeled(list(texts), list(languages))
+
+
+def join_halves(read: Callable[[str], Labeled]) -> Labeled:
+    return read("train").join(read("test"))
+
+
+def halves(read: Callable[[str], Labeled]) -> Split:
+    """The split that a corpus comes with."""
+    return Split(read("train"), read("test"))
+
+
+def random_split(documents: Labeled, seed: int = SEED) -> Split:
+    return documents.shuffle(random.Random(seed)).cut(TRAINING_SHARE)
+
+
+SPLITS: dict[str, Callable[[], Split]] = {
+    "20news": lambda: halves(newsgroups),
+    "imdb": lambda: halves(imdb),
+    "sms-spam": lambda: messages().cut(SMS_TRAINING_SHARE),
+    "wisesight-th": lambda: halves(thai_messages),
+    "reuters-90": lambda: halves(topics),
+    "rt-2k": lambda: random_split(long_reviews()),
+    "rt-s": lambda: random_split(short_reviews()),
+    "spamassassin": lambda: random_split(mails()),
+    "udhr2": lambda: random_split(declarations()),
+    "banking77": lambda: halves(questions),
+    "ja-chabsa": lambda: random_split(japanese_sentences()),
+}
+
+
+def repeat(documents: Labeled) -> Iterator[str]:
+    """JSON lines without end: the documents, shuffled, over and over, each copy made another by a
+    number that is inserted in its middle.
+    """
+    shuffled = documents.shuffle(random.Random(SEED))
+    for number in itertools.count():
+        row = number % len(shuffled.texts)
+        text = shuffled.texts[row]
         middle = text.find(" ", len(text) // 2)
-        yield json_line(str(number), f"{text[:middle]} n{number}{text[middle:]}", label)
+        record = {
+            "id": str(number),
+            "text": f"{text[:middle]} n{number}{text[middle:]}",
+            "label": shuffled.labels[row],
+        }
+        yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def json_line(identity: str, text: str, label: str) -> str:
-    """A document as a line of JSON, as nbtext reads it by default."""
-    return json.dumps({"id": identity, "text": text, "label": label}, ensure_ascii=False) + "\n"
+def write_repeated(path: Path, megabytes: float) -> Path:
+    """Write JSON lines of this size, repeated from IMDB. A smaller file is the beginning of a
+    larger one.
+    """
+    with path.open("wb") as file:
+        for line in repeat(imdb("train")):
+            if file.tell() >= megabytes * MEGABYTE:
+                return path
+            file.write(line.encode())
+    return path

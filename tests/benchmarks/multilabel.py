@@ -11,187 +11,127 @@ python tests/benchmarks/multilabel.py [RUNS]
 
 import compileall
 import json
-import resource
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
+import numpy as np
 from material import corpus
+from measuring import CommandFailedError, measure, measure_in_turns, say_head, say_row
+from sklearn.metrics import f1_score
+from sklearn.preprocessing import MultiLabelBinarizer
 
-import nbtext as package
+import nbtext
 
-NBTEXT = [sys.executable, "-m", "nbtext"]
-PEER = Path(__file__).parent / "peers" / "scikit_learn_multilabel.py"
 PREFIX = "__label__"
 RUNS = 3
+TEST = corpus("reuters-90") / "test.jsonl"
+TRAIN_AND_PREDICT = (
+    "nbtext train $CORPUS/train.jsonl -q --label-field labels {} --force -o model && "
+    "nbtext predict $CORPUS/test.jsonl -q -m model --top-k 1 --force -o answers.jsonl"
+)
+OPTIMIZE = "--optimize macro_f1"
+NBSVM = "--model nbsvm --weighting log-tfidf"
+SVM = "--model svm --weighting log-tfidf"
+PEER = "python $PEERS/scikit_learn_multilabel.py {} $CORPUS/train.jsonl $CORPUS/test.jsonl answers.jsonl"
+FASTTEXT = (
+    "fasttext supervised -input ../train.txt -output model -loss one-vs-all -epoch 50 -lr 0.5 "
+    "-wordNgrams 2 -thread 1 && fasttext predict-prob model.bin ../test.txt -1 0 > answers.txt"
+)
+PROGRAMS = {
+    "nbtext": TRAIN_AND_PREDICT.format(""),
+    f"nbtext {OPTIMIZE}": TRAIN_AND_PREDICT.format(OPTIMIZE),
+    "nbtext --model nbsvm": TRAIN_AND_PREDICT.format(NBSVM),
+    f"nbtext --model nbsvm {OPTIMIZE}": TRAIN_AND_PREDICT.format(f"{NBSVM} {OPTIMIZE}"),
+    "nbtext --model svm": TRAIN_AND_PREDICT.format(SVM),
+    f"nbtext --model svm {OPTIMIZE}": TRAIN_AND_PREDICT.format(f"{SVM} {OPTIMIZE}"),
+    "scikit-learn ComplementNB": PEER.format("complement"),
+    "scikit-learn ComplementNB, GridSearchCV": PEER.format("complement-search"),
+    "scikit-learn LinearSVC": PEER.format("svc"),
+    "fastText": FASTTEXT,
+}
 
 
-class Predicted(NamedTuple):
-    """The predicted labels of a document, and its most probable one."""
-
-    labels: list[str]
-    first: str
+def read_json(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-class Outcome(NamedTuple):
-    """The results of a program, and its processor seconds of training and predicting."""
-
-    predicted: list[Predicted]
-    seconds: float
-    calibration_error: float | None = None
-
-
-def spent() -> float:
-    """The processor seconds of the processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def write_lines(records: list[dict], path: Path) -> None:
+    """Write documents as fastText reads them."""
+    with path.open("w", encoding="utf-8") as file:
+        for record in records:
+            words = record["text"].lower().split()
+            file.write(" ".join([*(PREFIX + label for label in record["labels"]), *words]) + "\n")
 
 
-def run(*command: str | Path) -> str:
-    """The standard output of a command, which must succeed."""
-    return subprocess.run(
-        list(map(str, command)), check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ).stdout.decode()
-
-
-def nbtext(options: str = "") -> Callable[[Path, Path, Path], Outcome]:
-    """nbtext with some options."""
-
-    def train_and_predict(train: Path, test: Path, scratch: Path) -> Outcome:
-        model = scratch / "model.joblib"
-        output = scratch / "nbtext.jsonl"
-        before = spent()
-        run(
-            *NBTEXT,
-            *f"train {train} -q --label-field labels {options} -o {model}".split(),
-            "--force",
-        )
-        run(*NBTEXT, *f"predict {test} -q -m {model} --top-k 1 -o {output} --to jsonl".split())
-        seconds = spent() - before
-        records = [json.loads(line) for line in output.read_text().splitlines()]
-        evaluated = json.loads(run(*NBTEXT, *f"evaluate {test} -q -m {model} --to json".split()))
-        found = [Predicted(record["labels"], next(iter(record["scores"]))) for record in records]
-        return Outcome(found, seconds, evaluated["classwise_calibration_error"])
-
-    return train_and_predict
-
-
-def scikit_learn(kind: str) -> Callable[[Path, Path, Path], Outcome]:
-    """scikit-learn, one against the rest."""
-
-    def train_and_predict(train: Path, test: Path, scratch: Path) -> Outcome:
-        output = scratch / "peer.jsonl"
-        before = spent()
-        run(sys.executable, PEER, kind, train, test, output)
-        seconds = spent() - before
-        records = [json.loads(line) for line in output.read_text().splitlines()]
-        return Outcome(
-            [Predicted(record["labels"], record["first"]) for record in records], seconds
-        )
-
-    return train_and_predict
-
-
-def fasttext(train: Path, test: Path, scratch: Path) -> Outcome:
-    """fastText, one against the rest, with word pairs; labels with a probability of at least a
-    half.
+def read_answers(folder: Path) -> tuple[list[list[str]], list[str]]:
+    """The predicted labels of each document, and its most probable one; fastText predicts those
+    with a probability of at least a half.
     """
-    names = {}
-    for name, path in (("train", train), ("test", test)):
-        names[name] = scratch / f"{name}.txt"
-        with names[name].open("w", encoding="utf-8") as file:
-            for record in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-                text = " ".join(record["text"].lower().split())
-                file.write(" ".join([*(PREFIX + label for label in record["labels"]), text]) + "\n")
-    before = spent()
-    options = [
-        "-loss",
-        "one-vs-all",
-        "-epoch",
-        "50",
-        "-lr",
-        "0.5",
-        "-wordNgrams",
-        "2",
-        "-thread",
-        "1",
-    ]
-    run("fasttext", "supervised", "-input", names["train"], "-output", scratch / "model", *options)
-    lines = run(
-        "fasttext", "predict-prob", scratch / "model.bin", names["test"], "-1", "0"
-    ).splitlines()
-    seconds = spent() - before
-    found = []
-    for line in lines:
-        words = line.split()
-        pairs = list(zip(words[::2], map(float, words[1::2]), strict=True))
-        labels = [label.removeprefix(PREFIX) for label, probability in pairs if probability >= 0.5]
-        found.append(Predicted(labels, pairs[0][0].removeprefix(PREFIX)))
-    return Outcome(found, seconds)
+    if (folder / "answers.jsonl").exists():
+        found = read_json(folder / "answers.jsonl")
+        first = [record.get("first") or next(iter(record["scores"])) for record in found]
+        return [record["labels"] for record in found], first
+    labels, first = [], []
+    for line in (folder / "answers.txt").read_text().splitlines():
+        words = line.replace(PREFIX, "").split()
+        pairs = zip(words[::2], words[1::2], strict=True)
+        labels.append([label for label, probability in pairs if float(probability) >= 0.5])
+        first.append(words[0])
+    return labels, first
 
 
-def programs() -> Iterator[tuple[str, Callable[[Path, Path, Path], Outcome]]]:
-    """Every program, by name."""
-    optimize = "--optimize macro_f1"
-    yield "nbtext", nbtext()
-    yield f"nbtext {optimize}", nbtext(optimize)
-    for model in ("--model nbsvm", "--model svm"):
-        options = f"{model} --weighting log-tfidf"
-        yield f"nbtext {model}", nbtext(options)
-        yield f"nbtext {model} {optimize}", nbtext(f"{options} {optimize}")
-    yield "scikit-learn ComplementNB", scikit_learn("complement")
-    yield "scikit-learn ComplementNB, GridSearchCV", scikit_learn("complement-search")
-    yield "scikit-learn LinearSVC", scikit_learn("svc")
-    if shutil.which("fasttext"):
-        yield "fastText", fasttext
+def measure_calibration(folder: Path) -> str:
+    """The classwise calibration error, which only nbtext measures."""
+    if not (folder / "model").exists():
+        return "–"
+    measure("nbtext evaluate $TEST -q -m model --to json > evaluated.json", folder, TEST=TEST)
+    evaluated = json.loads((folder / "evaluated.json").read_text())
+    return f"{evaluated['classwise_calibration_error']:.4f}"
 
 
-def scores(predicted: list[Predicted], true: list[list[str]]) -> tuple[float, float, float]:
-    """Micro F1, macro F1 over labels with test documents, and precision at 1."""
-    counts: dict[str, list[int]] = {}
-    for found, labels in zip(predicted, true, strict=True):
-        for label in {*found.labels, *labels}:
-            of_label = counts.setdefault(label, [0, 0, 0])
-            of_label[0] += label in labels and label in found.labels
-            of_label[1] += label in found.labels
-            of_label[2] += label in labels
-    hits, n_predicted, n_true = (sum(column) for column in zip(*counts.values(), strict=True))
-    f1 = [2 * hit / (guesses + support) for hit, guesses, support in counts.values() if support]
-    first = sum(found.first in labels for found, labels in zip(predicted, true, strict=True))
-    return 2 * hits / (n_predicted + n_true), sum(f1) / len(f1), first / len(true)
-
-
-def main(runs: int = RUNS) -> None:
+def main(n_rounds: int = RUNS) -> None:
     """Print a table of all programs."""
     # as pip does it for what it installs
-    compileall.compile_dir(Path(package.__file__).parent, quiet=1)
-    folder = corpus("reuters-90")
-    train = folder / "train.jsonl"
-    test = folder / "test.jsonl"
-    true = [json.loads(line)["labels"] for line in test.read_text(encoding="utf-8").splitlines()]
-    found: dict[str, Outcome] = {}
+    compileall.compile_dir(Path(nbtext.__file__).parent, quiet=1)
+    true = [record["labels"] for record in read_json(TEST)]
+    binarizer = MultiLabelBinarizer()
+    rows = binarizer.fit_transform(true)
+    peers = Path(__file__).resolve().parent / "peers"
+    say_head(
+        "program", "micro F1", "macro F1", "precision at 1", "calibration error", "CPU, s", "ratio"
+    )
     with TemporaryDirectory() as scratch:
-        for _ in range(runs):
-            for name, train_and_predict in programs():
-                outcome = train_and_predict(train, test, Path(scratch))
-                minimum = min(
-                    outcome.seconds, found[name].seconds if name in found else outcome.seconds
+        for half in ("train", "test"):
+            records = read_json(TEST.with_name(f"{half}.jsonl"))
+            write_lines(records, Path(scratch) / f"{half}.txt")
+        folders = {}
+        runs = {}
+        for name, command in PROGRAMS.items():
+            folders[name] = Path(scratch) / name
+            folders[name].mkdir()
+            if name != "fastText" or shutil.which("fasttext"):
+                runs[name] = partial(
+                    measure, command, folders[name], CORPUS=TEST.parent, PEERS=peers
                 )
-                found[name] = outcome._replace(seconds=minimum)
-    own = found["nbtext"].seconds
-    columns = "program | micro F1 | macro F1 | precision at 1 | classwise calibration error | processor time | ratio"
-    lines = [f"| {columns} |", "|---" * 7 + "|"]
-    for name, outcome in found.items():
-        figures = " | ".join(f"{score:.4f}" for score in scores(outcome.predicted, true))
-        error = f"{outcome.calibration_error:.4f}" if outcome.calibration_error is not None else "–"
-        lines.append(
-            f"| {name} | {figures} | {error} | {outcome.seconds:.2f} s | {outcome.seconds / own:.1f} |"
-        )
-    sys.stdout.write("\n".join(lines) + "\n")
+        own = None
+        for name, costs in measure_in_turns(runs, n_rounds).items():
+            if isinstance(costs, CommandFailedError):
+                sys.exit(str(costs))
+            labels, first = read_answers(folders[name])
+            seconds = min(cost.cpu for cost in costs)
+            own = own or seconds
+            predicted = binarizer.transform(labels)
+            micro, macro = (
+                f1_score(rows, predicted, average=average, zero_division=0)
+                for average in ("micro", "macro")
+            )
+            hits = np.mean([label in each for label, each in zip(first, true, strict=True)])
+            scores = [f"{score:.4f}" for score in (micro, macro, hits)]
+            error = measure_calibration(folders[name])
+            say_row([name, *scores, error, f"{seconds:.2f}", f"{seconds / own:.1f}"])
 
 
 if __name__ == "__main__":

@@ -6,21 +6,26 @@ pairs by the probability that they are wrong; the peer is a 5-fold logistic regr
 against the rest, which ranks by the probability of what is given. Seconds are of the processor, on
 one thread.
 
-python tests/benchmarks/review.py [--without-peer]
+python tests/benchmarks/review.py
 """
 
 import json
 import os
-import resource
-import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import material
 import numpy as np
-from numpy.typing import NDArray
+from material import corpus
+from measuring import say_head, say_row
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from nbtext.applications.review.label_noise import estimate_pair_noise
 from nbtext.bayes.class_statistics import LabelSets
@@ -34,14 +39,9 @@ N_FOLDS = 5
 FLAGGED = 0.5  # a pair that is wrong with a higher probability is a finding
 
 
-def processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentTable, int]:
+def count(texts: Sequence[str]) -> tuple[DocumentTable, int]:
     """The counts of the documents in their order, and the number of features."""
-    counter = CorpusCounter(FeatureSettings(ngrams=ngrams), sample_size=None)
+    counter = CorpusCounter(FeatureSettings(), sample_size=None)
     for start in range(0, len(texts), 1000):
         part = list(texts[start : start + 1000])
         places = [str(start + row) for row in range(len(part))]
@@ -51,41 +51,24 @@ def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentTable,
     return counts.sample.in_source_order(), counts.statistics.n_features
 
 
-def topics() -> tuple[list[str], NDArray[np.bool_]]:
-    """The training documents of Reuters-90, and which labels each has."""
-    rows = [
-        json.loads(line)
-        for line in (material.corpus("reuters-90") / "train.jsonl").read_text().splitlines()
-    ]
-    labels = sorted({label for row in rows for label in row["labels"]})
-    return [row["text"] for row in rows], np.array(
-        [[label in row["labels"] for label in labels] for row in rows]
-    )
-
-
-def flip_pairs(true: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
+def flip_pairs(true: np.ndarray, share: float) -> np.ndarray:
     """The labels with a share of the pairs removed, of which every second one is replaced by a
     wrong label.
     """
     random = np.random.default_rng(SEED)
     given = true.copy()
     pairs = np.argwhere(true)
-    for place, number in enumerate(
-        random.choice(len(pairs), round(share * len(pairs)), replace=False)
-    ):
-        row, label = pairs[number]
+    chosen = random.choice(len(pairs), round(share * len(pairs)), replace=False)
+    for place, (row, label) in enumerate(pairs[chosen]):
         given[row, label] = False
         if place % 2:
             given[row, random.choice(np.flatnonzero(~true[row]))] = True
     return given
 
 
-def judge_pairs_by_nbtext(
-    texts: Sequence[str], given: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], float]:
-    """How probably each pair is wrong, and the processor's seconds."""
-    before = processor_seconds()
-    documents, n_features = count(texts, (1, 1))
+def judge_pairs_by_nbtext(texts: Sequence[str], given: np.ndarray) -> np.ndarray:
+    """How probably each pair is wrong."""
+    documents, n_features = count(texts)
     distinct, classes = np.unique(given, axis=0, return_inverse=True)
     names = [f"{label:04}" for label in range(given.shape[1])]
     sets = LabelSets.of([[names[k] for k in np.flatnonzero(row)] for row in distinct], names)
@@ -93,73 +76,46 @@ def judge_pairs_by_nbtext(
     noise = estimate_pair_noise(documents, sets, n_features, len(names), minimum=-1)
     wrong = np.zeros(given.shape)
     wrong[noise.rows, np.maximum(noise.given, noise.likely)] = noise.wrong
-    return wrong, processor_seconds() - before
+    return wrong
 
 
-def judge_pairs_by_peer(
-    texts: Sequence[str], given: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], float]:
+def judge_pairs_by_peer(texts: Sequence[str], given: np.ndarray) -> np.ndarray:
     """The same of a logistic regression of each label against the rest."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import KFold, cross_val_predict
-    from sklearn.multiclass import OneVsRestClassifier
-
-    before = processor_seconds()
     rows = TfidfVectorizer().fit_transform(texts)
     model = OneVsRestClassifier(LogisticRegression(solver="liblinear"))
     folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     probabilities = cross_val_predict(
         model, rows, given.astype(int), cv=folds, method="predict_proba"
     )
-    return np.where(given, 1 - probabilities, probabilities), processor_seconds() - before
+    return np.where(given, 1 - probabilities, probabilities)
 
 
-def pairs_row(share: float, *, with_peer: bool) -> str:
-    """One row of the table of several labels."""
-    from sklearn.metrics import average_precision_score
-
-    texts, true = topics()
-    given = flip_pairs(true, share)
-    is_wrong = true != given
-    wrong, seconds = judge_pairs_by_nbtext(texts, given)
-
-    def measure(found: NDArray[np.float64]) -> str:
-        return (
-            f"{average_precision_score(is_wrong.ravel(), found.ravel()):.3f}"
-            if is_wrong.any()
-            else ""
-        )
-
-    cells = [
-        f"{is_wrong.sum():,}",
-        measure(wrong),
-        f"{(wrong > FLAGGED).sum():,}",
-        f"{seconds:.1f}",
-    ]
-    if with_peer and is_wrong.any():
-        found, peers_seconds = judge_pairs_by_peer(texts, given)
-        cells += [measure(found), f"{peers_seconds:.1f}"]
-    else:
-        cells += ["", ""]
-    return f"| Reuters-90 | {share:.0%} | {' | '.join(cells)} |"
-
-
-def say(line: str) -> None:
-    """Print a line as soon as it is known."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+JUDGES: dict[str, Callable[[Sequence[str], np.ndarray], np.ndarray]] = {
+    "nbtext": judge_pairs_by_nbtext,
+    "peer": judge_pairs_by_peer,
+}
 
 
 def main() -> None:
     """Print the table, row by row."""
-    with_peer = "--without-peer" not in sys.argv[1:]
-    say(
-        "| corpus | pairs flipped | wrong pairs | average precision | findings | seconds | peer | peer's seconds |"
-    )
-    say("|---|---|---|---|---|---|---|---|")
+    lines = (corpus("reuters-90") / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    texts = [record["text"] for record in records]
+    true = MultiLabelBinarizer().fit_transform([record["labels"] for record in records])
+    head = "pairs flipped", "wrong pairs", "average precision", "findings", "seconds"
+    say_head("corpus", "program", *head)
     for share in (0.0, 0.1):
-        say(pairs_row(share, with_peer=with_peer))
+        given = flip_pairs(true.astype(bool), share)
+        is_wrong = (true != given).ravel()
+        for name, judge in JUDGES.items():
+            if name == "peer" and not share:
+                continue
+            start = time.process_time()
+            wrong = judge(texts, given)
+            seconds = time.process_time() - start
+            precision = f"{average_precision_score(is_wrong, wrong.ravel()):.3f}" if share else ""
+            counts = f"{is_wrong.sum():,}", precision, f"{(wrong > FLAGGED).sum():,}"
+            say_row(["Reuters-90", name, f"{share:.0%}", *counts, f"{seconds:.1f}"])
 
 
 if __name__ == "__main__":
