@@ -43,6 +43,7 @@ from measuring import Cost, measure, say, say_head, say_row
 from nbtext import load_model
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import MAX_SHARD, open_shard, open_source
+from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
 from nbtext.model.source_counting import CountingTask, count_in_threads
@@ -171,11 +172,14 @@ def say_sizes(files: list[str], sizes: list[int], options: str, given: argparse.
         cost, disk = measure_training(sources, options, given.scratch)
         seconds.append(cost.cpu)
         model = given.scratch / "model"
-        counts = load_model(str(model)).counts_
-        statistics = len(pickle.dumps((counts.vocabulary, counts.statistics)))
+        loaded = load_model(model)
+        statistics = 0
+        with suppress(ModelError):  # linear models keep none
+            counts = loaded.counts_
+            statistics = len(pickle.dumps((counts.vocabulary, counts.statistics)))
         n_bytes = cost.memory, disk, statistics, model.stat().st_size
         mebibytes = [f"{each / MEBIBYTE:.1f}" for each in n_bytes]
-        n_features = f"{counts.statistics.n_features:,}"
+        n_features = f"{loaded.fitted_.scorer.n_features:,}"
         times = f"{cost.cpu:.1f}", f"{cost.cpu / size:.2f}", f"{cost.wall:.1f}"
         say_row([size, f"`{options}`", *times, n_features, *mebibytes])
         if given.predict:
