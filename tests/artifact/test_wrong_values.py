@@ -210,6 +210,7 @@ SAID: dict[str, list[tuple[str, Any, str]]] = {
         ("counts", REMOVED, '"counts" is missing'),
         ("task.name", "tree", "newer nbtext: this one does not know the task 'tree'; update"),
         ("later", 1, 'newer nbtext: this one does not know its entry "later"; update'),
+        ("input.matrix_columns", 3, '"input.matrix_columns" does not match the features'),
         ("scorer.later", np.zeros(3), 'does not know its entry "scorer.later"'),
         *(
             (

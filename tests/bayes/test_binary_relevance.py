@@ -152,23 +152,6 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
             np.testing.assert_allclose(contrast[content], expected.contrast[0], atol=1e-9)
 
 
-def test_statistics_of_labels_add_up_in_parts() -> None:
-    random = np.random.default_rng(0)
-    label_sets = [tuple((np.flatnonzero(random.random(3) < 0.5)).tolist()) for _ in range(50)]
-    matrix = [(random.integers(0, 3, N_FEATURES).tolist(), labels) for labels in label_sets]
-    documents, sets = corpus_of(matrix)
-    whole = count(documents, sets)
-    parts = count(documents.slice(0, 20), sets) + count(documents.slice(20, 50), sets)
-    assert whole.n_documents == parts.n_documents == 50
-    assert whole.totals is not None and parts.totals is not None
-    for mine, other in zip(whole.entries, parts.entries, strict=True):
-        np.testing.assert_array_equal(mine, other)
-    rest = whole - count(documents.slice(20, 50), sets)
-    np.testing.assert_array_equal(
-        rest.class_documents, count(documents.slice(0, 20), sets).class_documents
-    )
-
-
 def test_labels_that_are_far_behind_have_finite_log_odds() -> None:
     log_odds = contrast_labels(np.array([[0.0, -1000.0, -2000.0], [-5.0, -5.0, -5.0]]))
     np.testing.assert_allclose(log_odds[0] - np.log(2), [1000.0, -1000.0, -2000.0])

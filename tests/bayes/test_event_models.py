@@ -78,19 +78,6 @@ def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) 
     np.testing.assert_allclose(scores, product, rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_million_tokens(name: str) -> None:
-    """A document of a million tokens has probabilities that are numbers and sum to one."""
-    counts = np.array([[3, 0, 1], [0, 2, 1], [1, 1, 1]])
-    classes = np.array([0, 1, 1])
-    statistics = read_by(name, counts, classes, 2)
-    asked = sample_of(np.array([[1_000_000, 0, 0], [400_000, 600_000, 0]]), np.zeros(2, dtype=int))
-    for smoothing in (0.0, 1e-12, 1.0, 1e6):
-        scorer = MODELS[name].compile(statistics, smoothing=smoothing)
-        posterior = np.exp(log_posterior(scorer.scores(asked.indptr, asked.indices, asked.counts)))
-        np.testing.assert_allclose(posterior.sum(axis=1), 1)
-
-
 def test_a_class_without_documents() -> None:
     """A class with no document has no empirical prior, and the error says what would help."""
     with pytest.raises(ModelError, match="--prior uniform"):

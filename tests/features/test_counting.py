@@ -249,23 +249,6 @@ def test_scores_are_those_of_the_weighted_rows(
     assert n_known.tolist() == known.tolist()
 
 
-def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -> None:
-    """The scores of a document are equal to the last bit, alone and in a batch."""
-    random = np.random.default_rng(3)
-    words = [f"word{i}" for i in range(50)]
-    texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
-    classes = np.tile(np.arange(2, dtype=np.int32), 50)
-    deltas = random.normal(size=100)
-    scorer = SparseWeights(
-        random.normal(size=2), random.normal(size=2), np.arange(0, 102, 2), classes, deltas
-    )
-    weighting = Weighting("log", "l2")
-    fixed = counter(FeatureSettings(), Vocabulary.from_terms(words))
-    together, _, _ = fixed.scores([texts], weighting, scorer)
-    alone = [fixed.scores([[text]], weighting, scorer)[0][0] for text in texts]
-    assert together.tolist() == np.array(alone).tolist()
-
-
 def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
     """The kernel supports the default tokens, and field names that are not prefixes of each other;
     otherwise plain Python counts.

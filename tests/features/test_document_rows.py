@@ -1,15 +1,12 @@
 """Rows of counts, and their sums by class."""
 
 from dataclasses import replace
-from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.features import counting as room
-from nbtext.features.counting import ClassCounter
 from nbtext.features.document_table import DocumentTable, concatenate, take_smallest
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
@@ -86,35 +83,6 @@ def test_no_rows_join_to_none() -> None:
         np.int32,
         np.int32,
     ]
-
-
-@pytest.mark.parametrize("block", [1, 7, 1_000_000])
-def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
-    """Class counts are the sums over documents, however many batches there are."""
-
-    @given(DOCUMENTS, st.randoms(use_true_random=False))
-    def check(documents: list[dict[int, int]], random: Random) -> None:
-        classes = [random.randrange(3) for _ in documents]
-        corpus = ClassCounter()
-        for document, label in zip(documents, classes, strict=True):
-            corpus.add(rows_of([document]), np.array([label], dtype=np.int32))
-        rank = np.array(random.sample(range(10), 10), dtype=np.int32)
-        counts = corpus.class_counts(10, rank)
-        expected: dict[tuple[int, int], list[int]] = {}
-        for document, label in zip(documents, classes, strict=True):
-            for feature, count in document.items():
-                sums = expected.setdefault((int(rank[feature]), label), [0, 0])
-                sums[0] += 1
-                sums[1] += count
-        features = np.repeat(np.arange(10), np.diff(counts.indptr))
-        entries = zip(features, counts.classes, counts.documents, counts.occurrences, strict=True)
-        assert [(int(j), int(k), int(d), int(t)) for j, k, d, t in entries] == [
-            (*key, *sums) for key, sums in sorted(expected.items())
-        ]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "MAX_PENDING_ENTRIES", block)
-        check()
 
 
 def test_columns_that_only_some_parts_have() -> None:

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from made_rows import (
-    Floats,
-    binary_objective,
     fit,
-    log_count_ratios,
     softmax_objective,
     texts_of,
     training_data,
@@ -104,33 +101,6 @@ def test_nbsvm_on_20_newsgroups(pairs: Halves) -> None:
     scorer, solution = fit("nbsvm", data, SolverSettings(1.0), jobs=2)
     assert accuracy(scorer, pairs.test, pairs.test_classes) >= 0.872
     assert solution.is_converged
-
-
-@pytest.mark.exhaustive
-def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves) -> None:
-    """To 1e-4 of it, for one group, over features times their ratios."""
-    from scipy.sparse import csr_matrix
-    from sklearn.svm import LinearSVC
-
-    is_own = pairs.training.classes == 5
-    data = training_data(pairs.matrix, is_own.astype(np.int32))
-    scorer, _ = fit("nbsvm", data, SolverSettings(1.0))
-    weights = scorer.weights()[1]
-    sums = [
-        np.asarray(pairs.matrix[is_positive].sum(axis=0)).ravel()
-        for is_positive in (is_own, ~is_own)
-    ]
-    ratios = log_count_ratios(*sums, pseudo_count=pairs.matrix.sum() / pairs.matrix.nnz)
-    signs: Floats = np.where(is_own, 1.0, -1.0)
-    scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
-    scaled.indices = scaled.indices.astype(np.int32)
-    scaled.indptr = scaled.indptr.astype(np.int32)
-    peer = LinearSVC(C=1.0, fit_intercept=False, dual=True).fit(scaled, signs)
-    w = np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)
-    own = binary_objective(scaled, signs, w, C=1.0, is_logistic=False)
-    assert own <= binary_objective(scaled, signs, peer.coef_[0], C=1.0, is_logistic=False) * (
-        1 + 1e-4
-    )
 
 
 def test_characters_need_more_regularization(corpora: Callable[[str], Path]) -> None:

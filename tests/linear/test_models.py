@@ -24,7 +24,7 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import learning, nbsvm, one_vs_rest
+from nbtext.linear import learning, one_vs_rest
 from nbtext.linear.data import Floats, SolverSettings, TrainingData, make_rough
 from nbtext.text_classifier import TextClassifier
 
@@ -184,28 +184,6 @@ def test_folds_are_scored_by_models_that_never_saw_them(
         )
 
 
-@pytest.mark.exhaustive(plain=4)
-@pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
-def test_threads_change_nothing_in_folds(loss: str) -> None:
-    """The weights of many classes, and scores of folds, have the same bytes for any number of
-    threads.
-    """
-    random = np.random.default_rng(8)
-    data = training_data(
-        random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15
-    )
-    folds = (np.arange(150) // 15 % 3).astype(np.int32)
-    found = []
-    for jobs in (1, 2, 5):
-        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss), jobs=jobs)
-        solution = problem.solve(SolverSettings(100.0))
-        scores = score_folds(
-            problem, folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution
-        )
-        found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
-    assert found[0] == found[1] == found[2]
-
-
 CLASS_WEIGHTS = np.array([1.0, 3.0, 2.0])
 
 
@@ -337,20 +315,6 @@ def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
     assert (estimate.accuracy < 0.7, estimate.duplicates) == (True, 80)
 
 
-@MODELS
-def test_held_out_documents_are_not_learned_from(model: str) -> None:
-    """Random labels are fitted exactly, but not predicted: held-out accuracy stays near chance."""
-    random = np.random.default_rng(5)
-    data = training_data(
-        (random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2)
-    )
-    learned = learn(data, np.ones(80), ModelSettings(model=model, C=100.0))
-    assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).all()
-    assert learned.selection.estimate is not None
-    assert learned.selection.estimate.accuracy < 0.7
-    assert learned.selection.estimate.log_loss > 0.6
-
-
 def test_rough_folds_forget_the_solution_for_all_documents() -> None:
     """Their scores of the label of a held-out document are those of models that started from
     zero.
@@ -394,17 +358,6 @@ def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
         found = selection.hyperparameters.C, selection.calibration.temperature, selection.estimate
         assert found == (1.0, None, None)
         assert np.isfinite(learned.scorer.weights()).all()
-
-
-@MODELS
-def test_empty_documents_do_no_harm(model: str) -> None:
-    """A document without features is learned from, and scored by the bias alone."""
-    matrix = separable().matrix.toarray()
-    matrix[[0, 7]] = 0
-    learned = learn(
-        training_data(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model)
-    )
-    assert np.isfinite(learned.scorer.deltas).all()
 
 
 @MODELS

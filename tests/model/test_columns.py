@@ -62,19 +62,6 @@ def test_what_is_no_column(texts: Any, labels: Any, says: str) -> None:
     assert str(caught.value) == says
 
 
-def test_labels_stay_what_they_were() -> None:
-    """Numbers come back as numbers, in their own order; and 10 is not between 1 and 2."""
-    numbers = np.array([2, 10, 2, 10, 1, 1])
-    classifier = TextClassifier(smoothing=1.0).fit(TEXTS, numbers)
-    assert classifier.classes_.tolist() == [1, 2, 10]
-    assert classifier.predict(["yellow"]).tolist() == [10]
-    assert classifier.predict_proba(["yellow"]).argmax() == 2
-    assert classifier.score(TEXTS, numbers) == 1
-    classifier.partial_fit(["purple plum"], [9])
-    assert classifier.classes_.tolist() == [1, 2, 9, 10]
-    assert classifier.predict(["purple"]).tolist() == [9]
-
-
 def test_parameters_are_refused_as_scikit_learn_does() -> None:
     """By a TypeError of the constructor, and by a ValueError of set_params, which names the
     parameter.

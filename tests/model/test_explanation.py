@@ -1,9 +1,7 @@
 """Explanations: contributions add up to the log-odds of the prediction, for every model."""
 
-from collections.abc import Callable
 from dataclasses import astuple
 from math import log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.documents.batch import Batch, join_batches
-from nbtext.documents.settings import InputSettings
-from nbtext.documents.source import open_source
+from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import models_to_compare
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.text_classifier import TextClassifier
 
-LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
 CHINA = (
     ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],
     ["china", "china", "china", "japan"],
@@ -104,50 +98,6 @@ def classifier_of(options: dict[str, Any]) -> TextClassifier:
         labels = [text.split()[0] for text in texts[:-3]] + ["red", "green", "blue"]
         _trained[str(options)] = TextClassifier(**options).fit(texts, labels)
     return _trained[str(options)]
-
-
-@pytest.fixture(scope="module")
-def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
-    """250 texts of each of four groups, and their labels."""
-    settings = InputSettings(encoding="latin-1", input_format="files")
-    texts = []
-    labels = []
-    for group in LECTURE:
-        folder = corpora("20news").resolve() / "train" / group
-        batches = list(open_source([str(folder)], settings).batches())
-        texts += join_batches(batches).columns[0][:250]
-        labels += [group] * 250
-    return texts, labels
-
-
-@pytest.mark.exhaustive(every=99)
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"model": model} for model in models_to_compare()),
-        {"model": "complement", "normalize_weights": True},
-    ],
-    ids=str,
-)
-def test_the_parts_of_a_thousand_documents_sum_to_the_score(
-    options: dict[str, Any], thousand: tuple[list[str], list[str]]
-) -> None:
-    """Within 1e-9, under every model: prior, absent words and parts are how much the score of the
-    label exceeds that of the other one.
-    """
-    texts, _ = thousand
-    classifier = TextClassifier(**options).fit(*thousand)
-    explanations = classifier.explain(texts)
-    scores = Predictor(classifier.fitted_).score((texts,)).scores
-    places = {label: k for k, label in enumerate(classifier.fitted_.labels)}
-    assert len(explanations) == 1000
-    for explanation, score in zip(explanations, scores, strict=True):
-        assert explanation.label is not None and explanation.against is not None
-        excess = score[places[explanation.label]] - score[places[explanation.against]]
-        parts = sum(each.log_odds for each in explanation.contributions)
-        found = explanation.terms.prior + explanation.terms.absent + parts
-        assert found == pytest.approx(excess, rel=1e-12, abs=1e-9)
-        assert_adds_up(explanation)
 
 
 def test_the_textbook() -> None:

@@ -104,11 +104,7 @@ def test_extreme_priors(prior: float) -> None:
         ("smoothing", 1e-320),
         ("smoothing", float("nan")),
         ("prior", (1e308, 1e308)),
-        ("prior", (1e-320, 1.0)),
-        ("keep_sample", 10**400),
         ("min_df", 10**400),
-        ("max_df", 10**400),
-        ("max_features", 10**400),
         ("select", ("chi2", 10**400)),
     ],
 )

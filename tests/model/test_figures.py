@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from nbtext.bayes.settings import ModelSettings
@@ -65,23 +64,6 @@ def lecture(corpora: Callable[[str], Path], tmp_path_factory: pytest.TempPathFac
     for group in LECTURE:
         (folder / group).symlink_to(corpora("20news").resolve() / "train" / group)
     return folder
-
-
-def test_lecture_shape(lecture: Path) -> None:
-    """2,257 documents, 35,788 words, "church" at 8609 and "computer" at 9338, and the class
-    proportions.
-    """
-    classifier = TextClassifier(tf="binary", smoothing=1.0).fit_source(
-        open_source([str(lecture)], LATIN_1)
-    )
-    vocabulary = classifier.counts_.vocabulary
-    assert vocabulary is not None
-    assert (classifier.counts_.statistics.n_documents, len(vocabulary)) == (2257, 35788)
-    assert (vocabulary.columns["church"], vocabulary.columns["computer"]) == (8609, 9338)
-    documents = classifier.counts_.statistics.class_documents
-    np.testing.assert_allclose(
-        documents / documents.sum(), [0.21267169, 0.25875055, 0.26318121, 0.26539654], atol=5e-9
-    )
 
 
 def test_lecture_bernoulli(lecture: Path) -> None:

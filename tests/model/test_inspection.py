@@ -173,17 +173,11 @@ def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
 
 
 def test_the_lecture(lecture: TextClassifier) -> None:
-    """Four groups, 2,257 documents, 35,788 features; church is a word of Christians, image one of
-    graphics.
-    """
+    """Church is a word of Christians, image one of graphics; and the proportions of the classes."""
     found = inspect(lecture, words=["church", "image"])
-    assert (found.documents, found.n_features) == (2257, 35_788)
     assert [view.prior for view in found.labels] == pytest.approx(
         [0.21267169, 0.25875055, 0.26318121, 0.26539654]
     )
-    features = lecture.fitted_.vocabulary
-    assert features is not None
-    assert (features.columns["church"], features.columns["computer"]) == (8609, 9338)
     for word, label in zip(found.words, ("soc.religion.christian", "comp.graphics"), strict=True):
         assert max(word.classes, key=lambda pair: pair[1].log_odds)[0] == label
         assert max(word.classes, key=lambda pair: pair[1].z)[0] == label

@@ -150,17 +150,6 @@ def test_class_weight_of_another_model_of_the_same_counts(
     ).fitted.labels == ("a", "b", "p")
 
 
-@pytest.mark.parametrize("model", ["auto", "logistic", "nbsvm"])
-def test_class_weight_is_saved(model: str, tmp_path: Path) -> None:
-    """A loaded model has it, and gives the same probabilities."""
-    classifier = TextClassifier(model=model, class_weight={"a": 3.0}).fit(TEXTS, LABELS)
-    classifier.save(tmp_path / "m")
-    loaded = TextClassifier.load(tmp_path / "m")
-    assert loaded.get_params()["class_weight"] == (("a", 3.0),)
-    np.testing.assert_array_equal(loaded.class_log_prior_, classifier.class_log_prior_)
-    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

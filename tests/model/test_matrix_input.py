@@ -29,9 +29,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nbtext import TextClassifier
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import LINEAR_MODELS
-from nbtext.errors import ArtifactError, InputError, ModelError
+from nbtext.errors import InputError, ModelError
 from nbtext.features.vectorizer import Vectorizer
-from nbtext.model.sklearn_compat import NotFittedError
 
 TEXTS = [
     "red round fruit",
@@ -212,18 +211,7 @@ def test_inside_scikit_learn() -> None:
             ["a", "b"],
             "the matrix contains a weight above 2.30584e+18",
         ),
-        (np.array([[1], [2]]), ["a"], "2 texts and 1 label differ in number"),
-        (
-            np.array([[1], [2]]),
-            ["a", None],
-            "label 1 is missing; leave out documents without a label",
-        ),
         (np.array([[1], [2j]]), ["a", "b"], "the matrix has complex numbers"),
-        (
-            pd.DataFrame({"a": [1, 2]}),
-            ["a", "b"],
-            "a table was given; give its column of texts, as in table['text']",
-        ),
     ],
     ids=lambda each: str(each)[:20] if isinstance(each, str) else "",
 )
@@ -252,21 +240,6 @@ def test_columns_and_texts_are_not_mixed() -> None:
         of_columns.merge(TextClassifier().fit(X[:, :6], y))
     with pytest.raises(InputError, match="X is a matrix, whose columns are the features"):
         TextClassifier(hash_bits=10).fit(X, y)
-
-
-def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
-    """The names of the features of a model of columns are numbers of columns."""
-    from dataclasses import replace
-
-    from nbtext.documents.settings import ModelInput
-
-    model = TextClassifier().fit(TEXTS, FRUITS)
-    trained = replace(
-        model.model_, fitted=replace(model.fitted_, input=ModelInput(matrix_columns=3))
-    )
-    TextClassifier.from_model(trained).save(tmp_path / "m.joblib")
-    with pytest.raises(ArtifactError, match=r'"input\.matrix_columns" does not match the features'):
-        TextClassifier.load(tmp_path / "m.joblib")
 
 
 @pytest.mark.parametrize("factor", [1, 1.5, 100.5])
@@ -382,16 +355,6 @@ def test_the_estimate_of_gaussian_models_is_unbiased() -> None:
         )
     # the standard error of each mean is about 0.005
     np.testing.assert_allclose(np.mean(estimates, axis=0), np.mean(results, axis=0), atol=0.015)
-
-
-def test_nothing_learned_yet() -> None:
-    """A classifier that is not fitted raises scikit-learn's NotFittedError, for texts and for
-    matrices.
-    """
-    for X in (["a text"], np.eye(2)):
-        with pytest.raises(NotFittedError, match="is not fitted yet; call fit first") as caught:
-            TextClassifier().predict(X)
-        assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
 
 
 PROGRAM = """

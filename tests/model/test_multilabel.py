@@ -3,8 +3,6 @@ byte.
 """
 
 import json
-import pickle
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,6 @@ from nbtext.model.inspection import inspect_model
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
-from nbtext.model.source_prediction import predict_source
 from nbtext.model.training import sample_size, train_on_counts
 from nbtext.report.inspection import inspection_result
 from nbtext.report.result import format_result
@@ -186,13 +183,6 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
         np.testing.assert_array_equal(mine, other)
 
 
-def test_counts_of_a_cluster_are_sent_whole() -> None:
-    counts = count(FRUIT, FeatureSettings())
-    received = pickle.loads(pickle.dumps(counts))
-    assert received.label_sets == counts.label_sets
-    assert (received + counts).statistics.n_documents == 2 * len(FRUIT)
-
-
 def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
     model = train(FRUIT)
     with pytest.raises(ModelError, match="not trained on"):
@@ -263,40 +253,6 @@ def test_extreme_corpora_give_finite_models(documents: Documents, tmp_path: Path
         model = load_model_file(_saved(train(documents, optimize=optimize), tmp_path))
         found = Predictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
         assert np.isfinite(found.probabilities).all()
-
-
-@pytest.mark.exhaustive
-def test_ten_thousand_labels(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    n = 10_000
-    tags = [
-        *random.permutation(n).reshape(-1, 5).tolist(),
-        *random.permutation(n).reshape(-1, 50).tolist(),
-    ]
-    documents = [
-        (
-            " ".join(f"w{k} w{k} w{random.integers(n)} common" for k in each),
-            tuple(f"t{k}" for k in each),
-        )
-        for each in tags
-    ]
-    model = train(documents, optimize="macro_f1")
-    assert len(model.fitted.labels) == n
-    fit = fit_of(model)
-    assert fit.estimate is not None
-    assert fit.estimate.documents <= len(documents)
-    loaded = load_model_file(_saved(model, tmp_path))
-    found = Predictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
-    assert found.most_probable(1) == [[model.fitted.labels.index("t1")]]
-    assert len(found.labels[0]) < 100  # labels that hardly occur have the thresholds of FBR.1
-    path = tmp_path / "texts.jsonl"
-    path.write_text("\n".join(json.dumps({"text": text}) for text, _ in documents[:500]))
-    tracemalloc.start()
-    batches = predict_source(loaded.fitted, open_source([str(path)], InputSettings()), jobs=1)
-    # of which the probabilities of a few are in memory at once
-    assert sum(map(len, batches)) == 500
-    assert tracemalloc.get_traced_memory()[1] < 120 << 20
-    tracemalloc.stop()
 
 
 def test_refit_changes_what_is_maximized() -> None:

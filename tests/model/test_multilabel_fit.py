@@ -1,6 +1,5 @@
 """The fit of several labels: titles after long documents, the plain version, and threads."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes import binary_relevance, label_calibration, plain
-from nbtext.bayes.label_calibration import MultilabelFit, default_multilabel_fit, keep_cells
+from nbtext.bayes.label_calibration import MultilabelFit, keep_cells
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
@@ -20,7 +19,6 @@ from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.predictor import Predictor
 from nbtext.model.training import train_on_counts
-from nbtext.parallel import parallel_map
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(
@@ -162,23 +160,6 @@ def test_many_labels_have_calibrated_probabilities(optimize: str | None) -> None
         assert estimate.micro_f1 == pytest.approx(micro_f1, abs=0.04)
 
 
-def test_a_sample_of_improbable_labels_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fit is nearly that of all pairs, and does not depend on blocks."""
-    documents = tagged_titles(400, 200, 3)
-    sampled = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(binary_relevance, "CELLS_SCORED_AT_ONCE", 200 * 7)
-    again = fit_of(train(documents).fitted).estimate
-    monkeypatch.setattr(label_calibration, "SAMPLED", 1000)
-    exact = fit_of(train(documents).fitted).estimate
-    assert sampled is not None
-    assert again is not None
-    assert exact is not None
-    assert again.log_loss == sampled.log_loss
-    assert sampled.log_loss == pytest.approx(exact.log_loss, rel=0.02)
-    assert sampled.micro_f1 == pytest.approx(exact.micro_f1, abs=0.01)
-    assert sampled.precision_at_1 == pytest.approx(exact.precision_at_1, abs=0.01)
-
-
 @pytest.mark.parametrize("minimum", [-np.inf, 1.0, 9.0])
 def test_kept_pairs_stand_for_all(minimum: float) -> None:
     """Each pair is kept with a weight, or stands for others that are not; own labels are always
@@ -268,30 +249,3 @@ def test_macro_f1_is_of_labels_that_retained_documents_have(n_retained: int) -> 
     assert fit.estimate.label_f1[wood] == (n_retained > 0)
     assert (wood in fit.fallback) == (n_retained == 0)
     assert predict(model, ["lynx owl fox"]).labels[0] == ("wood",)
-
-
-def test_blocks_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads find the labels of the documents of their blocks at the same time; slices share
-    the counts.
-    """
-    corpora = []
-    monkeypatch.setattr(
-        "nbtext.bayes.label_calibration.select_multilabel",
-        lambda corpus, **_: (
-            corpora.append(corpus) or default_multilabel_fit(corpus.counts.statistics.n_classes)
-        ),
-    )
-    train([(f"apple n{i}", ("ab"[i % 2],)) for i in range(40)])
-    (corpus,) = corpora
-    assert corpus.first(5).counts is corpus.counts
-    both = threading.Barrier(2, timeout=20)
-    original = type(corpus.documents).locate
-
-    def locate(*arguments: Any) -> Any:
-        both.wait()
-        return original(*arguments)
-
-    monkeypatch.setattr("nbtext.bayes.binary_relevance.CELLS_SCORED_AT_ONCE", 40)
-    monkeypatch.setattr(type(corpus.documents), "locate", locate)
-    found = list(parallel_map(lambda block: block.own[1], corpus.blocks, jobs=2))
-    assert len(found) == 2
