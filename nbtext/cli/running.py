@@ -287,24 +287,20 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
     if trained_on is None:
         return settings
     typed = typed_options()
+    known: dict[str, Any] = {}
     if "--text-field" not in typed:
         is_separate = settings.separate_fields or trained_on.separate_fields
-        fields = trained_on.text_field
-        settings = replace(
-            settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True
-        )
+        known |= {"text_field": trained_on.text_field, "separate_fields": is_separate}
     if not typed.keys() & {"--label-field", "--label-fields"}:
-        is_remembered = "--label-separator" not in typed
-        settings = replace(
-            settings, label_field=trained_on.label_field, is_label_remembered=is_remembered
-        )
-        if is_remembered:
-            separator = trained_on.label_separator
-            names = trained_on.label_fields
-            settings = replace(settings, label_separator=separator, label_fields=names)
+        settings = replace(settings, label_field=trained_on.label_field)
+        if "--label-separator" not in typed:
+            known |= {
+                name: getattr(trained_on, name)
+                for name in ("label_field", "label_separator", "label_fields")
+            }
     if "--label-level" not in typed:
         settings = replace(settings, label_level=trained_on.label_level or 1)
-    return replace(settings, input_unit=trained_on.unit)
+    return replace(settings, **known, input_unit=trained_on.unit, remembered=tuple(known))
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def _begin(
         [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
     )
     start = ArrowRows(kind, stream.path, empty, 1, options)
-    return start, known if settings.keeps_rows else used
+    return start, known if settings.rows_for else used
 
 
 def _read_groups(
@@ -180,7 +180,7 @@ def _make_blocks(start: ArrowRows, batches: Iterator[tuple[Any, int]]) -> Iterat
             rows = replace(start, table=table, first_row=first_row)
             yield Block(rows.batch, 0 if row else size, int(table.nbytes))
             first_row += table.num_rows
-    if first_row == start.first_row and start.options.settings.keeps_rows:
+    if first_row == start.first_row and start.options.settings.rows_for:
         yield Block(start.batch, 0)
 
 
@@ -290,7 +290,7 @@ class ArrowRows:
         names = self.table.schema.names
         places = find_fields(names, settings, self.path)
         with convert_arrow_errors(self.path):
-            if settings.keeps_rows:
+            if settings.rows_for:
                 self.table.validate(full=True)
             columns = take_columns(names, places, self._values_of, settings)
         others = columns.keys() - {*settings.text_field, *settings.label_fields}

@@ -668,7 +668,7 @@ def make_batch_of_objects(
     }
     if len(records) >= MIN_OBJECTS and numbers[0] == 1:
         wanted = [condition.field for condition in settings.where]
-        wanted += () if settings.is_label_remembered else settings.label_fields
+        wanted += () if "label_field" in settings.remembered else settings.label_fields
         for name in wanted:
             if set(map(id, columns[name])) == {id(MISSING_KEY)}:
                 what = f"none of the first {len(records):,} documents has the key `{name}`"
@@ -841,7 +841,7 @@ def make_batch_of_rows(
     )
     for n_sequences in repairs:
         batch.count_repairs(n_sequences)
-    batch.rows = rows if options.settings.keeps_rows else None
+    batch.rows = rows if options.settings.rows_for else None
     return batch
 
 

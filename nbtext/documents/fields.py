@@ -330,7 +330,7 @@ def find_fields(
         raise InputError(what, where=where, hint=hint)
 
     option = "--label-fields" if settings.label_fields else "--label-field"
-    default = None if settings.is_label_remembered else DEFAULTS.label_field
+    default = None if "label_field" in settings.remembered else DEFAULTS.label_field
     labels = {name: find(name, option, default or name) for name in settings.label_names}
     places = labels if all(labels.values()) else {}
     places |= {name: find(name, "--text-field") for name in settings.text_field}
@@ -389,7 +389,7 @@ def check_joined(path: str, settings: InputSettings) -> None:
         raise _without_fields(path, "--where", f"field `{settings.where[0].field}`")
     if settings.separate_fields and len(settings.text_field) > 1:
         raise _without_fields(path, "--separate-fields", "fields to keep separate")
-    if not settings.is_label_remembered:
+    if "label_field" not in settings.remembered:
         if settings.label_separator is not None:
             raise _without_fields(path, "--label-separator", "label field")
         check_label_fields(path, settings)

@@ -85,7 +85,7 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
         batch = _parse_flat(lines)
     except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
         batch = _parse_with_json(lines)  # or reports an error
-    if lines.settings.keeps_rows:
+    if lines.settings.rows_for:
         batch.rows = keep_lines(
             lines,
             [int(line) - lines.block.first_line for line in batch.line_numbers or ()],
@@ -289,7 +289,7 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
     def block(items: list[Item], n_bytes: int, end: str = "") -> Block:
         nonlocal first_number
         rows = None
-        if settings.keeps_rows:
+        if settings.rows_for:
             from nbtext.documents.rows import ObjectRows
 
             numbered = enumerate(items, first_number)
@@ -308,7 +308,7 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
         return Block(parse, stream.newly_read(), n_bytes)
 
     yield from starmap(block, group_items(_read_items(text), lambda item: item.length))
-    if settings.keeps_rows:
+    if settings.rows_for:
         yield block([], 0, text.take())
 
 
@@ -323,7 +323,7 @@ class _Text:
         self.line = 1
         self.is_ended = False
         self.is_repaired = False
-        self.keeps_rows = options.settings.keeps_rows
+        self.keeps_rows = bool(options.settings.rows_for)
         self._origin = origin_of(stream.path)
         self._raw_blocks = read_raw_blocks(stream)
         # invalid bytes are lone surrogates, until an item is complete

@@ -59,7 +59,7 @@ class LineDocuments:
             return parse(self)
         place = self.place(0)
         problem = too_long(self.settings.max_document_bytes).locate(place)
-        if self.settings.keeps_rows:  # the block has no bytes
+        if self.settings.rows_for:  # the block has no bytes
             raise problem
         return make_unreadable_batch(place, problem, self.settings)
 
@@ -128,7 +128,7 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
         collect_labels(labels) if len(labels) > 1 else "".join(labels) or None
         for labels, _ in parts
     ]
-    if lines.settings.keeps_rows:
+    if lines.settings.rows_for:
         batch.rows = keep_lines(lines, kept, "fasttext")
     return batch
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import InputError, reason_of
@@ -133,7 +133,7 @@ OF_FIELDS = ("text_field", "label_field", "label_fields", "id_field", "where")
 
 
 @frozen(kw_only=True)
-class InputSettings(Settings):
+class InputOptions(Settings):
     """How sources are divided into documents, and which fields are the text, the label and the
     id.
     """
@@ -264,33 +264,6 @@ class InputSettings(Settings):
         high=2**62,
         metavar="N",
     )
-    # what the program sets
-    split: Split | None = None  # the field of the group or the timestamp of a document
-    # what a document was when the model was trained, with whose fields sources of other units are
-    # not read; "file", "mail": a file of plain text is one document; else each of its lines is
-    input_unit: str | None = None
-    # the folder of a file, which is the label of rows without a column or key of the label
-    folder: str | None = None
-    # standard input or a pipe that seems to be lines is one text, whatever it begins with
-    reads_one_mail: bool = False
-    is_text_remembered: bool = False  # the text fields are those of the training documents
-    # the label fields are those of the training documents, and may be missing
-    is_label_remembered: bool = False
-    ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
-    sample_share: float = 0.0  # of the documents, by a hash of their text; 0: all of them
-    # a file of a directory that is not text is a document that cannot be read
-    keeps_skipped: bool = False
-    # columns or keys besides the text, whose names tell a header
-    other_fields: tuple[str, ...] = ()
-    # what batches keep the rows of the file for: FOR_COLUMNS are added to them; FOR_LABELS are
-    # changed, if the format has any; or VALUES of all columns or keys are read, and no text is
-    # needed
-    rows_for: str = ""
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether batches keep the rows of the file."""
-        return self.rows_for != ""
 
     @property
     def table_options(self) -> list[str]:
@@ -314,6 +287,34 @@ class InputSettings(Settings):
         is_nested = outer and all(name.startswith(f"{outer}.") for name in self.label_fields)
         start = len(outer) + 1 if is_nested else 0
         return {name: name[start:] for name in self.label_fields}
+
+
+@frozen(kw_only=True)
+class InputSettings(InputOptions):
+    """How sources are read: by the options of a user, and by what the program sets for one use of
+    the documents.
+    """
+
+    split: Split | None = None  # the field of the group or the timestamp of a document
+    # what a document was when the model was trained, with whose fields sources of other units are
+    # not read; "file", "mail": a file of plain text is one document; else each of its lines is
+    input_unit: str | None = None
+    # the folder of a file, which is the label of rows without a column or key of the label
+    folder: str | None = None
+    # standard input or a pipe that seems to be lines is one text, whatever it begins with
+    reads_one_mail: bool = False
+    # names of settings that are those of the training documents; such a label field may be missing
+    remembered: tuple[str, ...] = ()
+    ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
+    sample_share: float = 0.0  # of the documents, by a hash of their text; 0: all of them
+    # a file of a directory that is not text is a document that cannot be read
+    keeps_skipped: bool = False
+    # columns or keys besides the text, whose names tell a header
+    other_fields: tuple[str, ...] = ()
+    # what batches keep the rows of the file for, "" if they do not: FOR_COLUMNS are added to them;
+    # FOR_LABELS are changed, if the format has any; or VALUES of all columns or keys are read, and
+    # no text is needed
+    rows_for: str = ""
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -340,12 +341,10 @@ class InputSettings(Settings):
         """
         if self.input_unit in (None, unit) or self.separate_fields:
             return self
-        settings = replace(self, text_field=DEFAULT_TEXT) if self.is_text_remembered else self
-        if self.is_label_remembered:
-            return replace(
-                settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=()
-            )
-        return settings
+        defaults: dict[str, Any] = {
+            each.name: each.default for each in fields(self) if each.name in self.remembered
+        }
+        return replace(self, **defaults)
 
 
 def already_counted(what: str = "a matrix") -> str:

@@ -528,11 +528,7 @@ def _check_matrix_settings(settings: InputSettings) -> None:
         raise refuse(settings.split.option, f"{because}, without other fields")
     if settings.rows_for == FOR_LABELS:
         raise refuse("--apply", because)
-    allowed = {*OF_MATRICES}
-    if settings.is_text_remembered:
-        allowed |= {"text_field", "separate_fields"}
-    if settings.is_label_remembered:
-        allowed |= {"label_field", "label_separator", "label_fields"}
+    allowed = {*OF_MATRICES, *settings.remembered}
     for field, _ in list_options(InputSettings):
         if field.name not in allowed and getattr(settings, field.name) != field.default:
             raise refuse(field.name, because)

@@ -311,7 +311,7 @@ def _read_rows(
         first_row += len(block)
         del block, parse  # the block alone keeps large rows
         yield parsed
-    if first_row == 1 and options.settings.keeps_rows:
+    if first_row == 1 and options.settings.rows_for:
         yield Block(partial(_parse_rows, start, places, options), n_bytes)
 
 

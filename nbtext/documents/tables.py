@@ -182,7 +182,7 @@ class LineFeed:
         self.dialect = dialect
         self.size = 0
         self.oddities: dict[int, InputError | int] = {}
-        self.keeps_lines = options.settings.keeps_rows
+        self.keeps_lines = bool(options.settings.rows_for)
         self.first_kept = 1
         self._kept: list[str] = []
         self.path = stream.path
@@ -790,7 +790,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if header.problems:
         raise header.problems[0].locate(place)
     (first,) = header.cells
-    if settings.keeps_rows:
+    if settings.rows_for:
         first = list(map(encoding.repair, first))
     second = next(groups)
     following = second.cells[:HEADER_ROWS]
@@ -816,7 +816,7 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     )
     groups = chain([second] if is_header else [header, second], groups)
     del second, following
-    if not settings.keeps_rows:
+    if not settings.rows_for:
         for group in groups:
             if group.cells:
                 block = Block(partial(table.parse, group, None), stream.newly_read(), group.size)

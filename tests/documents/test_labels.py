@@ -115,7 +115,7 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
     with pytest.raises(InputError, match=r"no column `b`.*--label-fields"):
         read_lists(path, label_fields=("a", "b"))
-    assert read_lists(path, label_fields=("a", "b"), is_label_remembered=True) == [None]
+    assert read_lists(path, label_fields=("a", "b"), remembered=("label_field",)) == [None]
 
 
 def test_texts_among_lists(tmp_path: Path) -> None:
@@ -162,7 +162,6 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
     (batch,) = open_source([str(path)], InputSettings()).batches()
     assert [part.labels for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
     assert batch.drop({0, 2}).labels == [(), ("c, d",)]
-    assert batch.split(2)[1].labels == LABELS[2:]
     with pytest.raises(
         InputError,
         match=r"t.jsonl:1: the document has 2 labels \(b, a\), but exactly one is expected; give",
@@ -178,10 +177,8 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
 
 def test_one_label_for_all(tmp_path: Path) -> None:
     """`label` takes the place of lists."""
-    path = write_rows(
-        tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]}
-    )
-    assert read_lists(path, label="q") == [("q",)] * 4
+    path = write_rows(tmp_path / "t.jsonl", {"text": ["x", "y"], "label": [["b", "a"], []]})
+    assert read_lists(path, label="q") == [("q",)] * 2
 
 
 @pytest.mark.parametrize("settings", [{"label_separator": "|"}, {"label_fields": ("a",)}])
@@ -196,11 +193,9 @@ def test_sources_without_fields(tmp_path: Path, read: Any, settings: dict[str, A
     mail.write_text("From: a@example.org\nX-Topics: b | a\n\nx\n")
     for path in (tmp_path / "a", tmp_path / "t.txt", mail):
         if path != mail or "label_fields" in settings:
-            with pytest.raises(
-                SettingsError, match=r"has no (columns or keys of labels|label field)"
-            ):
+            with pytest.raises(SettingsError, match=r"has no (columns or|label field)"):
                 read(path, **settings)
-        assert read(path, is_label_remembered=True, input_unit="row", **settings)
+        assert read(path, remembered=("label_field", *settings), input_unit="row", **settings)
     assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]
 
 
