@@ -23,7 +23,7 @@ def main() -> None:
     except (MemoryError, SystemError) as error:
         from nbtext.errors import is_out_of_memory
 
-        if "--debug" in sys.argv or not is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         _leave("out of memory", 1)
 

@@ -27,7 +27,7 @@ SELECT label, bias + (
 OPTIONS = {  # of the core or of several commands, which need an application
     "keywords": ("--keywords",),
     "unlabeled": ("--em",),
-    "vectors": ("--vectors", "--vector-words", "word vectors"),
+    "vectors": ("--vectors", "word vectors"),
 }
 NAMES = [each.package.rpartition(".")[2] for each in own_applications()]
 
@@ -324,7 +324,7 @@ FAILURES = """
 x command x=click.command("x")(lambda:1/0) | internal error of x (ZeroDivisionError: division
 train training train=3 | x.training:train: 3 is not of the type Callable
 train training train=lambda*_:None | x.training:train(): None is not of the type TrainedModel
-train training train=lambda*_:{}[2] | internal error of x (KeyError: 2); add --debug
+train training train=lambda*_:{}[2] | internal error of x (KeyError: 2); add --verbose
 export sql X=Exporter((".x",),"Xs.",1/0,str) | x.sql:X: cannot be imported (ZeroDivisionError
 export sql X=Exporter((".x",),"Xs.",None,str) | x.sql:X: None is not of the type Callable
 export sql X=Exporter((".x",),"Xs.",lambda*_:{}[3],str) | internal error of x (KeyError: 3)
@@ -353,4 +353,7 @@ def test_an_extension_that_fails(tmp_path: Path, case: str) -> None:
     failed = both.run(job, *words[job].split())
     assert failed.returncode != 0
     assert named in failed.stderr.splitlines()[0]
+    assert "Traceback" not in failed.stderr
+    traced = "Traceback" in both.run(job, *words[job].split(), "--verbose").stderr
+    assert traced == (named.startswith("internal") and job != "x")
     assert not list(tmp_path.glob("n.*"))

@@ -96,9 +96,7 @@ class LinearSettings(Settings):
         metavar="auto|N",
         wanted=f"auto, or a number from {SMALLEST_C:g} to {LARGEST_C:g}",
     )
-    loss: str = setting(
-        "squared-hinge", "Loss function. Only with --model nbsvm.", choices=LOSSES, metavar="NAME"
-    )
+    loss: str = setting("squared-hinge", "Loss function of nbsvm.", choices=LOSSES, is_option=False)
     # not options, because `evaluate` has options of these names for its own cross-validation
     folds: int = setting(
         5,
@@ -220,19 +218,19 @@ class ModelSettings(LinearSettings):
         CONFIDENCE,
         "Confidence of each target of --min-recall and --min-precision: the probability that it is met on "
         "new documents, too.",
-        metavar="P",
+        is_option=False,
     )
     normalize_weights: bool = setting(
         False,
-        "Divide the weights of each class by their sum (Rennie et al. 2003). Only with --model complement.",
+        "Divide the weights of each class of complement by their sum (Rennie et al. 2003).",
+        is_option=False,
     )
     values: int = setting(
         4,
-        "Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
-        "categorical.",
+        "Number of categories of a feature of categorical. All counts from `values` - 1 upwards are one category.",
         low=2,
         high=MAX_FEATURE_VALUES,
-        metavar="N",
+        is_option=False,
     )
     vectors: str | None = setting(
         None,
@@ -247,8 +245,7 @@ class ModelSettings(LinearSettings):
         "Number of words that the model gets from --vectors beside those of the documents: its first ones, which are "
         "the most frequent ones.",
         low=0,
-        metavar="N",
-        applications=("vectors",),
+        is_option=False,
     )
     more_words: tuple[str, ...] = setting(
         (),

@@ -660,9 +660,11 @@ class Command(click.Command):
                     f"{parameter.opts[0]} is given more than once; it takes one value", ctx
                 )
         ctx.meta[MODEL_OPTION] = values.get(MODEL_OPTION) is not None
-        # 1 is an answer, errors are higher
-        if values.get("exit_status") is not None and isinstance(ctx.obj, set):
-            ctx.obj.add("exit_status")  # before the values are read, which can fail
+        # Before the values are read, which can fail. With --exit-status, 1 is an answer, and errors
+        # are higher
+        for name in ("exit_status", "verbose"):
+            if values.get(name) is not None and isinstance(ctx.obj, set):
+                ctx.obj.add(name)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

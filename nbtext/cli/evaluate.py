@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 # options without effect on the content of the page
 RUN_OPTIONS = str.split(
-    "--jobs --quiet --no-progress --verbose --debug --to --output --report --fail-under "
-    "--force --held-out"
+    "--jobs --quiet --verbose --to --output --report --fail-under --force --held-out"
 )
 COVERAGE = (
     "Evaluate prediction sets, too: the smallest sets of labels that contain the true label with probability P, such "

@@ -85,18 +85,17 @@ def explain(given: Explain) -> None:
         running.refuse_compression(output)
         check_page("a page of HTML", output)
     fitted = load_model_file(given.model).fitted
-    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
+    has_bar = not running.is_watched(output)
     read = replace(given.input, ids=frozenset(given.id))
-    with running.open_documents(given.sources, read, run, trained_on=fitted.input) as (
-        source,
-        on_batch,
-    ):
+    with running.open_documents(
+        given.sources, read, given.run, trained_on=fitted.input, has_bar=has_bar
+    ) as (source, on_batch):
         explanations = explain_source(
             fitted,
             source,
             label=given.label,
             against=given.against,
-            jobs=run.jobs,
+            jobs=given.run.jobs,
             on_batch=on_batch,
         )
         explanations = _check_ids(explanations, given.id)

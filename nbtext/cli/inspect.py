@@ -38,7 +38,7 @@ class Inspect:
         is_repeated=True,
     )
     result: options.ResultSettings = options.result()
-    run: options.RunSettings = options.debug_only()
+    run: options.RunSettings = options.verbose_only()
 
 
 @command(

@@ -153,9 +153,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     callback=_print_version,
     help="Print the version, and whether the compiled kernel (an extension module) is used.",
 )
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
-def cli(ctx: click.Context, debug: bool) -> None:
+def cli(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -243,9 +242,8 @@ def _run(arguments: list[str], given: set[str]) -> tuple[int, bool]:
         # during the creation of a class
         if any(isinstance(each, KeyboardInterrupt) for each in _list_causes(error)):
             return _print_error("interrupted", INTERRUPTED), True
-        if "--debug" in arguments:
+        if "verbose" in given and not isinstance(error, NbtextError | click.ClickException):
             sys.excepthook(type(error), error, error.__traceback__)
-            return _describe(error)[1], True
         return _print_error(*_describe(error)), True
     return status if isinstance(status, int) else 0, False
 
@@ -267,7 +265,7 @@ def _describe(error: Exception) -> tuple[str, int]:
     extension = find_extension(error)
     of, to = (f" of {extension}", " to its authors") if extension else ("", "")
     what = f"{type(error).__name__}: {error}"
-    return f"internal error{of} ({what}); add --debug to see where, and report it{to}", 1
+    return f"internal error{of} ({what}); add --verbose to see where, and report it{to}", 1
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:

@@ -18,9 +18,9 @@ MAX_JOBS = 4096
 class RunSettings(Settings):
     """How a command runs.
 
-    jobs         number of threads
-    quiet        whether to print only results and errors
-    no_progress  whether to show no progress bar
+    jobs     number of threads
+    quiet    whether to print only results and errors
+    verbose  whether to log details, and the traceback of an error of the program
     """
 
     TITLE = "Running"
@@ -35,13 +35,11 @@ class RunSettings(Settings):
         default_help="all cores",
     )
     quiet: bool = setting(False, "Print only results and errors.", flags=("-q", "--quiet"))
-    no_progress: bool = setting(False, "Show no progress bar.")
     verbose: bool = setting(
         False,
-        "Log details: each skipped file, and whether the compiled kernel is used.",
+        "Log details: each skipped file, whether the compiled kernel is used, and where an internal error was raised.",
         flags=("-v", "--verbose"),
     )
-    debug: bool = setting(False, "Show the traceback of an error.")
 
 
 @frozen(kw_only=True)
@@ -153,9 +151,9 @@ def run(*without: str) -> Any:
     return part(RunSettings, without=without)
 
 
-def debug_only() -> Any:
+def verbose_only() -> Any:
     """Return the settings of a command that uses one thread, and prints nothing but its result."""
-    return run("jobs", "quiet", "no_progress", "verbose")
+    return run("jobs", "quiet")
 
 
 def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes: str = "") -> Any:

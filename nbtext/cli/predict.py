@@ -242,14 +242,14 @@ def _predict_sources(given: Predict) -> int:
     if blank and fitted.calibration.likelihoods is None:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
         running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
-    run = replace(given.run, no_progress=given.run.no_progress or running.is_watched(output))
+    has_bar = not running.is_watched(output)
     if filter or given.summary:  # not all documents go there
         output = "-"
     with running.open_documents(
-        given.sources, read, run, trained_on=fitted.input, output=output
+        given.sources, read, given.run, trained_on=fitted.input, output=output, has_bar=has_bar
     ) as (source, on_batch):
         predictions = predict_source(
-            fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch
+            fitted, source, jobs=given.run.jobs, decisions=decisions, on_batch=on_batch
         )
         if answer is not None:
             predictions = answer.watch(predictions)

@@ -311,6 +311,7 @@ def open_documents(
     *,
     trained_on: ModelInput | None = None,
     output: str = "-",
+    has_bar: bool = True,
 ) -> Iterator[tuple[Source, OnBatch]]:
     """Open the documents of a command; yield the source, and a callback that shows the progress.
 
@@ -321,6 +322,7 @@ def open_documents(
                 same way
     output      the file that what is read goes to; if it is not standard output, a line at the end
                 says how many documents
+    has_bar     whether a progress bar is shown on a terminal
     """
     from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped
     from nbtext.documents.settings import DEFAULT_ENCODING
@@ -341,8 +343,7 @@ def open_documents(
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
     counted = ReadCount()
     found = Counter[str]()  # characters
-    is_wanted = not (quiet or run.no_progress)
-    with progress(source.size, unit=source.unit, is_wanted=is_wanted) as advance:
+    with progress(source.size, unit=source.unit, is_wanted=has_bar and not quiet) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
             advance(block.size)

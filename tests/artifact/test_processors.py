@@ -18,7 +18,6 @@ MODELS = (
 KINDS = {
     **{name: f"one.tsv --model {name}" for name in MODELS},
     "best": "two.tsv --model best",
-    "logistic loss": "one.tsv --model nbsvm --loss logistic",
     "weights of counts": "one.tsv --weighting log-tfidf --select mi:200",
     "views": "one.tsv --model combined --view word:1,2:log-l2 --view char_wb:2,4:binary-l2",
     "targets": "one.tsv --min-recall c0=0.5",

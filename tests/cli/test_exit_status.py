@@ -97,7 +97,7 @@ def test_several_documents_of_a_pipe_need_a_format(nbtext: Any, folder: Path, gi
 )
 def test_errors_are_two_or_more(nbtext: Any, folder: Path, options: str, message: str) -> None:
     nbtext("predict", *options.split()).refused(2, message)
-    debugged = nbtext("predict", *options.split(), "--debug")
+    debugged = nbtext("predict", *options.split(), "--verbose")
     assert debugged.status == 2
 
 

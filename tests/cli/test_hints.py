@@ -252,10 +252,10 @@ pipeline => prevalence two.csv -m m => train it again, on two documents of a lab
     => -
 - => train t.csv -o z --cluster local --token-pattern [a-z]+ => leave out --token-pattern or --cluster
     => train t.csv -o z --token-pattern [a-z]+
-- => train t.csv --values 9 -o m => leave out this option
+- => train t.csv --C 9 -o m => leave out this option
     => train t.csv -o m
-- => train t.csv --vector-words 9 -o m => add --vectors, or leave out this option
-    => train t.csv -o m
+train t.csv -o m => predict t.csv -m m --rejected x.csv => add --keep, or leave out this option
+    => predict t.csv -m m
 train t.csv -o m => predict t.csv -m m --threshold a=0.5 --coverage 0.9 => leave out one of them
     => predict t.csv -m m --threshold a=0.5; predict t.csv -m m --coverage 0.9
 train t.csv -o m => predict t.csv -m m --threshold a=0.5 --threshold a=0.6 => keep one of them

@@ -14,7 +14,6 @@ from nbtext.kernel import HAS_KERNEL
 LINEAR = [
     ("nbsvm", "--weighting", "tfidf"),
     ("svm", "--weighting", "tfidf"),
-    ("nbsvm", "--loss", "logistic"),
     ("logistic", "--C", "10", "--weighting", "binary"),
 ]
 

@@ -155,7 +155,6 @@ def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
         "auto",
         "-o",
         "model",
-        "--no-progress",
     )
     with stored(*train, cwd=tmp_path) as process:
         assert process.stderr is not None

@@ -49,10 +49,10 @@ def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
     plain = evaluate(nbtext, mails, "-m", "plain")
     assert plain["per_label"][0]["recall"] < 0.99
     assert "targets" not in plain
-    options = f"--model {model} --min-recall ham=0.99 --confidence 0.9"
+    options = f"--model {model} --min-recall ham=0.99"
     trained = nbtext(f"train train.csv -o m {options}", cwd=mails)
     assert "recall of ham: 0.99" in trained.err
-    assert "with 0.9 confidence; target 0.99, predicted from probability 0." in trained.err
+    assert "with 0.95 confidence; target 0.99, predicted from probability 0." in trained.err
     found = evaluate(nbtext, mails, "-m", "m")
     (check,) = found["targets"]
     assert check["value"] == found["per_label"][0]["recall"]
@@ -210,7 +210,6 @@ def test_the_default_model_chooses_thresholds_on_all_retained_documents(
         --min-recall ham=a => 'ham=a' is not LABEL=P
         --min-recall 0.9 => '0.9' is not LABEL=P
         --min-recall ham=0.9 --min-recall ham=0.8 => --min-recall: a label has two targets
-        --confidence 0.9 => --confidence: needs --min-recall or --min-precision
         --min-recall ham=0.9 --optimize accuracy => --optimize: accuracy and the targets
         --min-recall ham=0.99 --min-recall spam=0.99 => cannot be reached together with the other targets
     """),
@@ -333,7 +332,7 @@ def test_values_of_targets_are_shown_as_they_are_typed(nbtext: Any, letters: Pat
         nbtext(f"train {letters}/train -q -o {name}.joblib {more}").ok()
     shown = nbtext("inspect a.joblib --features 1 --to table").ok().out
     assert "min_precision=trash=0.9" in shown
-    said = "--min-precision is trash=0.9 and not given"
+    said = "min_precision is trash=0.9 and not given"
     nbtext("merge a.joblib b.joblib -o c.joblib").refused(1, said)
     ask = f"compare {letters}/train --models"
     nbtext(f"{ask} best").refused(2, "nbtext train --model best tries models")

@@ -18,7 +18,7 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
     shown = on_a_terminal("evaluate", str(letters / "test"), "-m", model)
     assert "84 documents" in shown
     assert "precision" in shown
-    assert "%" in on_a_terminal("predict", str(letters / "test"), "-m", model, "--no-progress")
+    assert "%" in on_a_terminal("predict", str(letters / "test"), "-m", model)
 
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
@@ -37,7 +37,7 @@ def test_no_bar_runs_through_results(
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, value: str) -> None:
     """Colors can be refused, and are shown to no terminal that has none."""
-    command = ["evaluate", str(letters / "test"), "-m", model, "--no-progress"]
+    command = ["evaluate", str(letters / "test"), "-m", model]
     colors = re.compile(r"\x1b\[[0-9;]*3[0-9]")  # of letters
     assert colors.search(on_a_terminal(*command))
     assert not colors.search(on_a_terminal(*command, **{name: value}))
@@ -88,12 +88,12 @@ def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
     """
     command = ["compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
     assert re.search(r"9/9.* parts.*\d:\d\d:\d\d", on_a_terminal(*command))
-    assert " parts" not in on_a_terminal(*command, "--no-progress")
+    assert " parts" not in on_a_terminal(*command, "--quiet")
 
 
 @pytest.mark.parametrize(
     ("options", "variables"),
-    [(["--no-progress"], {}), (["--quiet"], {}), ([], {"TERM": "dumb"}), ([], {"NO_COLOR": "1"})],
+    [(["--quiet"], {}), ([], {"TERM": "dumb"}), ([], {"NO_COLOR": "1"})],
 )
 def test_what_can_be_refused(
     on_a_terminal: Any, letters: Path, tmp_path: Path, options: list[str], variables: dict[str, str]

@@ -30,7 +30,6 @@ WRONG = """
 2 train letters/train --ngrams 2,1 -o m => --ngrams
 2 train letters/train --token-pattern ( -o m => --token-pattern
 2 train letters/train --prior 1,2 -o m => 6 numbers from 1e-100 to 1e+100
-2 train letters/train --normalize-weights -o m => does not apply: auto does not use it
 2 train letters/train --min-df 1000 -o m => --min-df: 1,000 is more than the number of documents
 2 train letters/train --min-df -1 -o m => --min-df: -1 is neither a number of documents nor a proportion
 2 train letters/train --min-df nan -o m => --min-df: nan is neither a number of documents nor a proportion
@@ -164,14 +163,10 @@ WRONG = """
 2 inspect matrix.npz --label x => --label: does not apply: the file is a matrix, not a model
 2 inspect matrix.npz --by z => --by: does not apply: the file is a matrix, not a model
 2 train letters/train --C 3 -o m => --C: does not apply: auto does not use it; leave out this option
-2 train letters/train --model logistic --loss logistic -o m =>
-    --loss: does not apply: logistic does not use it; leave out this option
 2 train letters/train --model nbsvm --smoothing 1 -o m =>
     --smoothing: does not apply: nbsvm does not use it; leave out this option
 2 train letters/train --model nbsvm --prior uniform -o m =>
     --prior: does not apply: nbsvm does not use it; leave out this option
-2 train letters/train --values 3 -o m => --values: does not apply: auto does not use it; leave out this option
-2 train letters/train --model categorical --values 1 -o m => --values: 1 is not a valid value; give a number from 2 to
 2 train letters/train --model nbsvm --C 0 -o m =>
     --C: 0 is not a valid value; give auto, or a number from 1e-20 to 1e+20
 2 train letters/train --model nbsvm --C much -o m => Invalid value for '--C': 'much' is neither a number nor `auto`
@@ -205,7 +200,7 @@ WRONG = """
 2 compare letters/test -m letters.joblib -m complement.joblib --smoothing 2 =>
     --smoothing: does not apply: the models of -m are already trained
 2 train texts.tsv --model best --C 2 -o m => --C: cannot be combined with --model best, because a search chooses the
-2 evaluate texts.tsv --folds 2 --model best --values 3 => --values: cannot be combined with --model best
+2 evaluate texts.tsv --folds 2 --model best --C 3 => --C: cannot be combined with --model best
 # decisions
 2 predict letters/test -m letters.joblib --min-probability 2 =>
     --min-probability: 2 is not a valid value; give a number from 0 to 1
@@ -400,11 +395,6 @@ def test_one_line_that_helps(
     assert {
         path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.exists()
     } == before
-
-
-def test_debug_shows_the_traceback(nbtext: Any) -> None:
-    """With --debug the traceback is there, for whoever mends nbtext."""
-    assert "Traceback" in nbtext("train missing -o m --debug").err
 
 
 def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:

@@ -70,8 +70,8 @@ def shown(command: str, folder: str) -> str:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     nbtext = f"{shlex.quote(sys.executable)} -m nbtext"
-    # the bar vanishes, which no picture can show
-    line = f'nbtext() {{ {nbtext} "$@" --no-progress; }}; {command}'
+    # the bar, which is shown if messages go to a terminal, vanishes, which no picture can show
+    line = f'nbtext() {{ {{ {nbtext} "$@" 2>&1 >&3 | cat; }} 3>&1; }}; {command}'
     with subprocess.Popen(
         ["sh", "-c", line], cwd=folder, env=environment, stdin=side, stdout=side, stderr=side
     ) as process:

@@ -31,8 +31,8 @@ bayes.few_documents => MAX_CLASS_DOCUMENTS => With up to {} documents a label on
 bayes.few_documents => MAX_CLASS_DOCUMENTS => with up to {} documents a label on average, it compares dirichlet
 bayes.few_documents => " or ".join((", ".join(f"{each:g}" for each in TRIED_SMOOTHINGS[:2]), f"{TRIED_SMOOTHINGS[2]:g}")) => with the smoothing ({}) that has the lowest
 bayes.gaussian => f"{FLOOR:g}".replace("-0", "-") => added to all variances; `auto` is {}
-bayes.settings => CONFIDENCE => that it is met on new documents, too. [default: {:g}]
-bayes.settings => VECTOR_WORDS => up to `--vector-words` ({:,})
+bayes.settings => CONFIDENCE * 100 => this recall for new mail with {:g} % confidence
+bayes.settings => VECTOR_WORDS => up to `vector_words` ({:,})
 bayes.settings => MAX_WITH_LENGTHS => and with more than {:,} documents with their L2 norm
 model.corpus_counts => CALIBRATION_SIZE => The calibration is fitted to {:,} documents
 model.corpus_counts => SAMPLE_SIZE => Leave-one-out uses all documents up to {:,}

@@ -222,9 +222,9 @@ def test_nothing_left() -> None:
 UNLIKE: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ngrams": (1, 2)}, {}, "ngrams is 1,2 and 1,1"),
     ({"model": "bernoulli"}, {}, "model is bernoulli and auto"),
-    ({"max_df": 1.0}, {"max_df": 5}, "--max-df is 1.0 and 5"),
-    ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "--min-df is 1 and 1.0"),
-    ({"keep_sample": 5}, {}, "--keep-sample is 5 and not given"),
+    ({"max_df": 1.0}, {"max_df": 5}, "max_df is 1.0 and 5"),
+    ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "min_df is 1 and 1.0"),
+    ({"keep_sample": 5}, {}, "keep_sample is 5 and not given"),
 ]
 
 

@@ -130,14 +130,13 @@ def _compute_curves(given: Compare) -> LearningCurves:
     with running.open_documents(given.sources, given.input, run) as (source, on_batch):
         features = source_features(source, given.features)
         corpus = count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch)
-    is_wanted = not (run.quiet or run.no_progress)
     return compute_learning_curves(
         corpus,
         given.curves,
         features=features,
         model_settings=settings,
         jobs=run.jobs,
-        track=partial(track_progress, unit="parts", is_wanted=is_wanted),
+        track=partial(track_progress, unit="parts", is_wanted=not run.quiet),
     )
 
 
@@ -145,7 +144,7 @@ def _make_settings(given: Mapping[str, Any], names: Sequence[str]) -> list[Model
     """Return the settings of the models; only those have word vectors that use them."""
     if given.get("vectors") is not None and not set(names) & {AUTO, STACKED}:
         names = [*names, STACKED]
-    plain = {key: value for key, value in given.items() if key not in ("vectors", "vector_words")}
+    plain = {key: value for key, value in given.items() if key != "vectors"}
     return [
         ModelSettings(**(given if name in (AUTO, STACKED) else plain), model=name) for name in names
     ]

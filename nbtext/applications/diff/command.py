@@ -22,7 +22,7 @@ class Diff:
         metavar="N",
     )
     result: options.ResultSettings = options.result()
-    run: options.RunSettings = options.debug_only()
+    run: options.RunSettings = options.verbose_only()
 
 
 @command(

@@ -42,7 +42,7 @@ class Sample:
         1, "Random seed. The same seed generates the same documents.", low=0, metavar="N"
     )
     result: options.ResultSettings = options.result(piped="jsonl, which train reads")
-    run: options.RunSettings = options.debug_only()
+    run: options.RunSettings = options.verbose_only()
 
 
 @command(

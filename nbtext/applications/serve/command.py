@@ -31,7 +31,7 @@ class Serve:
         is_required=True,
     )
     service: ServeSettings = part(ServeSettings)
-    run: options.RunSettings = options.run("no_progress")
+    run: options.RunSettings = options.run()
 
 
 @command(

@@ -12,16 +12,7 @@ from nbtext import TextClassifier, load_model
 N_LABELED = 16
 N_UNLABELED = 400
 WORDS = {label: [f"{label}{j}" for j in range(40)] for label in ("cat", "dog")}
-TRAIN = [
-    "train",
-    "labeled.jsonl",
-    "--vectors",
-    "t.vec",
-    "--vector-words",
-    "0",
-    "--unlabeled",
-    "more.jsonl",
-]
+TRAIN = ["train", "labeled.jsonl", "--vectors", "t.vec", "--unlabeled", "more.jsonl"]
 
 
 def write_rows(path: str, rows: list[dict[str, str]]) -> None:
