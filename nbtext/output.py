@@ -23,8 +23,6 @@ DESCRIPTOR = r"/(?:dev|proc/\d+)/fd/(\d+)"  # the path of an open file, after it
 MAX_LINKS = 40  # that are followed, as by Linux
 NOT_WRITABLE = {stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a block device"}
 State = tuple[int, int, int, int]  # device, inode, size, time of the last change
-# of the files that this process has locked, by path
-_states_when_locked: dict[str, State | None] = {}
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -35,6 +33,13 @@ HINTS = {
     errno.EROFS: "write to a place that is not read-only",
     errno.EACCES: "write where you may, or change its permissions",
 }
+
+
+class LockedPath(str):
+    """The path of a file that this process has locked, with the state that it had then."""
+
+    __slots__ = ("state",)
+    state: State | None
 
 
 def note_phase(phase: str, *values: object) -> None:
@@ -186,7 +191,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
             with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
                 yield file
             return
-        with _open_replacement(os.path.realpath(path)) as file:
+        with _open_replacement(path) as file:
             yield file
 
 
@@ -218,12 +223,13 @@ def _has_locks() -> bool:
 
 
 @contextmanager
-def lock_file(path: str) -> Iterator[None]:
-    """Lock a file that this process is going to replace; other programs can still read it.
+def lock_file(path: str) -> Iterator[str]:
+    """Lock a file that this process is going to replace, and yield its path; other programs can
+    still read it.
 
-    Within the context, `atomic_output` does not replace the file if another program changed,
-    replaced or created it in spite of the lock. The file itself is locked, without a separate lock
-    file, and the lock ends with the process.
+    `atomic_output` of this path does not replace the file if another program changed, replaced or
+    created it in spite of the lock. The file itself is locked, without a separate lock file, and
+    the lock ends with the process.
 
     Raises
     ------
@@ -231,16 +237,15 @@ def lock_file(path: str) -> Iterator[None]:
         Another process has locked the file, or it cannot be opened.
     """
     if is_written_to(path):
-        yield
+        yield path
         return
-    target = os.path.realpath(path)
     with convert_errors(path):
         descriptor = _open_locked(path)
         try:
-            _states_when_locked[target] = _read_state(target)
-            yield
+            locked = LockedPath(path)
+            locked.state = _read_state(path)
+            yield locked
         finally:
-            del _states_when_locked[target]
             if descriptor is not None:
                 os.close(descriptor)
 
@@ -272,23 +277,24 @@ def _open_locked(path: str) -> int | None:
         os.close(descriptor)
 
 
-def _read_state(target: str) -> State | None:
+def _read_state(path: str) -> State | None:
     """Return values that differ after a file is changed or replaced; None if there is no file."""
     try:
-        status = os.stat(target)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextmanager
-def _open_replacement(target: str) -> Iterator[BinaryIO]:
-    """Open a temporary file in the directory of the target; at the end, flush it to the disk and
-    rename it.
+def _open_replacement(path: str) -> Iterator[BinaryIO]:
+    """Open a temporary file in the directory of a file, which is not a link to it; at the end,
+    flush it to the disk and rename it.
 
     On Linux the file has no name until it is complete, so that a killed process leaves no file
     behind.
     """
+    target = os.path.realpath(path)
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
     with temporary_path(temporary):
@@ -313,8 +319,7 @@ def _open_replacement(target: str) -> Iterator[BinaryIO]:
                         src_dir_fd=descriptor,
                         follow_symlinks=True,
                     )
-            # this process has locked the target, and another one has changed it
-            if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
+            if isinstance(path, LockedPath) and _read_state(target) != path.state:
                 hint = "nothing was written; run the command again"
                 raise OutputError(
                     "it was changed by another program since this command began",

@@ -229,8 +229,7 @@ def refuse_compression(output: str, where: str = "-o") -> None:
 @contextmanager
 def model_output(output: str | None) -> Iterator[str]:
     """Lock the output file of a model, so that no other nbtext process replaces it."""
-    target = binary_output(output)
-    with lock_file(target):
+    with lock_file(binary_output(output)) as target:
         yield target
 
 
