@@ -121,8 +121,7 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
 
-# Attacks, flipped bits, killed processes, hostile texts, tables and requests, files in the way and short fuzzing runs: the
-# reliability figures in one table.
+# Attacks, killed processes, hostile texts, tables and requests, files in the way and short fuzzing runs: the reliability figures.
 torture: $(VENV)/.dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/torture 100000

@@ -227,27 +227,33 @@ RECORD = "APPLICATION = Application(__package__, {})"
 COMMAND = 'CommandLine("Use elsewhere", "Do it.", "command:x")'
 
 
-UNUSABLE = """
-import not_there | x:APPLICATION: cannot be imported (ModuleNotFoundError
-raise SystemExit(0) | x:APPLICATION: cannot be imported (SystemExit: 0)
-APPLICATION = 1 | x:APPLICATION: 1 is not of the type Application
- | x:APPLICATION: cannot be imported (AttributeError
-RECORD finders={} | unexpected keyword argument 'finders'); install it again
-RECORD commands={"x": "command:x"} | 'command:x' is not of the type Command
-RECORD commands={"serve": COMMAND} | x: there is another command 'serve'
-RECORD commands={"train": COMMAND} | x: there is another command 'train'
-RECORD exporters={"csv": "sql:SQL"} | x: there is another exporter 'csv'
-RECORD exporters={"x": "sql:SQL"} | x.sql:SQL: cannot be imported (Module
-RECORD options={"train": Added("no:A", "no:b")} | x.no:A: cannot be imported
-RECORD options={"train": Added("settings:Model", "training:train")} | x: train has another option --model
-RECORD options={"merge": Added("settings:Loud", "training:train")} | x: merge takes no options of applications
-"""
+UNUSABLE = [
+    ("import not_there", "x:APPLICATION: cannot be imported (ModuleNotFoundError"),
+    ("raise SystemExit(0)", "x:APPLICATION: cannot be imported (SystemExit: 0)"),
+    ("APPLICATION = 1", "x:APPLICATION: 1 is not of the type Application"),
+    ("", "x:APPLICATION: cannot be imported (AttributeError"),
+    ("RECORD finders={}", "unexpected keyword argument 'finders'); install it again"),
+    ('RECORD commands={"x": "command:x"}', "'command:x' is not of the type Command"),
+    ('RECORD commands={"serve": COMMAND}', "x: there is another command 'serve'"),
+    ('RECORD commands={"train": COMMAND}', "x: there is another command 'train'"),
+    ('RECORD exporters={"csv": "sql:SQL"}', "x: there is another exporter 'csv'"),
+    ('RECORD exporters={"x": "sql:SQL"}', "x.sql:SQL: cannot be imported (Module"),
+    ('RECORD options={"train": Added("no:A", "no:b")}', "x.no:A: cannot be imported"),
+    (
+        'RECORD options={"train": Added("settings:Model", "training:train")}',
+        "x: train has another option --model",
+    ),
+    (
+        'RECORD options={"merge": Added("settings:Loud", "training:train")}',
+        "x: merge takes no options of applications",
+    ),
+]
 
 
-@pytest.mark.parametrize("case", UNUSABLE.strip("\n").splitlines())
-def test_an_extension_that_cannot_be_used(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(("code", "named"), UNUSABLE)
+def test_an_extension_that_cannot_be_used(tmp_path: Path, code: str, named: str) -> None:
     """One line names it where it would be asked, and everything else works."""
-    code, named = case.replace("COMMAND", COMMAND).split(" | ")
+    code = code.replace("COMMAND", COMMAND)
     record = RECORD.format(code[7:]) if code.startswith("RECORD") else code
     folder = write_extension(tmp_path / "site", "x", record)
     both = Installation((TOP, folder), tmp_path)
@@ -320,25 +326,65 @@ def test_options_of_extensions(tmp_path: Path) -> None:
 
 
 CODE = "import click\nfrom nbtext.applications.export.exporter import Exporter\n"
-FAILURES = """
-x command x=click.command("x")(lambda:1/0) | internal error of x (ZeroDivisionError: division
-train training train=3 | x.training:train: 3 is not of the type Callable
-train training train=lambda*_:None | x.training:train(): None is not of the type TrainedModel
-train training train=lambda*_:{}[2] | internal error of x (KeyError: 2); add --verbose
-export sql X=Exporter((".x",),"Xs.",1/0,str) | x.sql:X: cannot be imported (ZeroDivisionError
-export sql X=Exporter((".x",),"Xs.",None,str) | x.sql:X: None is not of the type Callable
-export sql X=Exporter((".x",),"Xs.",lambda*_:{}[3],str) | internal error of x (KeyError: 3)
-export sql X=Exporter((".x",),"Xs.",str,lambda*_:None) | x.sql.<lambda>(): None is not of the
-export sql X=Exporter((".x",),"Xs.",str,lambda*_:["x"]) | x.sql.<lambda>(): 'x' is not of the
-export sql X=Exporter((".x",),"Xs.",str,lambda*_:({}[k]for(k)in[5])) | internal error of x (Key
-"""
+FAILURES = [
+    (
+        "x",
+        "command",
+        'x=click.command("x")(lambda:1/0)',
+        "internal error of x (ZeroDivisionError: division",
+    ),
+    ("train", "training", "train=3", "x.training:train: 3 is not of the type Callable"),
+    (
+        "train",
+        "training",
+        "train=lambda*_:None",
+        "x.training:train(): None is not of the type TrainedModel",
+    ),
+    ("train", "training", "train=lambda*_:{}[2]", "internal error of x (KeyError: 2); add --verbose"),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",1/0,str)',
+        "x.sql:X: cannot be imported (ZeroDivisionError",
+    ),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",None,str)',
+        "x.sql:X: None is not of the type Callable",
+    ),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",lambda*_:{}[3],str)',
+        "internal error of x (KeyError: 3)",
+    ),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",str,lambda*_:None)',
+        "x.sql.<lambda>(): None is not of the",
+    ),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",str,lambda*_:["x"])',
+        "x.sql.<lambda>(): 'x' is not of the",
+    ),
+    (
+        "export",
+        "sql",
+        'X=Exporter((".x",),"Xs.",str,lambda*_:({}[k]for(k)in[5]))',
+        "internal error of x (Key",
+    ),
+]
 
 
-@pytest.mark.parametrize("case", FAILURES.strip().splitlines())
-def test_an_extension_that_fails(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(("job", "file", "statement", "named"), FAILURES)
+def test_an_extension_that_fails(
+    tmp_path: Path, job: str, file: str, statement: str, named: str
+) -> None:
     """The line names it, whatever of it fails, so that nobody reports it to nbtext."""
-    code, named = case.split(" | ")
-    job, file, statement = code.split()
     options = 'options={"train": Added("settings:Loud", "training:train")}'
     record = f'commands={{"x": {COMMAND}}}, exporters={{"x": "sql:X"}}, {options}'
     changed = {"sql.py": "from abc import *", f"{file}.py": CODE + statement}

@@ -22,11 +22,34 @@ PACKAGE = TOP / "nbtext"
 PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 # a layer may import the layers before it
-LAYERS = str.split(
-    "__init__ wheel records arrays errors registry interrupts kernel numerics output "
-    "appended_file settings parallel documents features bayes linear model artifact "
-    "evaluation text_classifier report cluster cli applications __main__"
-)
+LAYERS = [
+    "__init__",
+    "wheel",
+    "records",
+    "arrays",
+    "errors",
+    "registry",
+    "interrupts",
+    "kernel",
+    "numerics",
+    "output",
+    "appended_file",
+    "settings",
+    "parallel",
+    "documents",
+    "features",
+    "bayes",
+    "linear",
+    "model",
+    "artifact",
+    "evaluation",
+    "text_classifier",
+    "report",
+    "cluster",
+    "cli",
+    "applications",
+    "__main__",
+]
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli", "applications"},
     "rich": {"cli", "report", "applications"},

@@ -21,15 +21,11 @@ FOREIGN = {
     "nothing": (b"", "is empty"),
     "text": (b"hello world\n", "looks like text"),
     "text in UTF-8, cut in a character": (("é" * 40).encode()[:-1] + b"x", "looks like text"),
-    "words": (b"cats\ndogs\nowls\n", "looks like text"),
     "JSON": (b'{"text": "a"}\n', "looks like text"),
     "matrix file": (b"PK\x03\x04" + bytes(100), "is not a model"),
     "gzip": (b"\x1f\x8b" + bytes(20), "is not a model"),
     "array file": (b"\x93NUMPY\x01\x00", "is not a model"),
-    "lz4": (b"\x04\x22\x4d\x18" + bytes(20), "is not a model"),
     "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "is not a model"),
-    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(20), "is not a model"),
-    "photograph": (b"\xff\xd8\xff\xe0" + bytes(20), "is not a model"),
     "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "not a model"),
     "zeros": (bytes(1000), "is not a model"),
     "random bytes that begin a text in a pickle": (b"X\xf0\x9c\x83\x01\x02", "is not a model"),
@@ -48,15 +44,7 @@ def test_something_else_is_named(name: str, tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "header",
-    """{}
-{"a": 1}
-[1, 2]
-{"version": 3}
-{"format": [1], "version": 3}
-5""".splitlines(),
-)
+@pytest.mark.parametrize("header", ["{}", '{"a": 1}', "[1, 2]", '{"format": [1], "version": 3}'])
 def test_other_plain_data_is_named(header: str, tmp_path: Path) -> None:
     """Plain data of another program in the same form is not a model."""
     (tmp_path / "other").write_bytes(assemble(header))
@@ -85,7 +73,7 @@ def test_an_older_version_says_so(version: int, tmp_path: Path) -> None:
         load(str(tmp_path / "model"))
 
 
-@pytest.mark.parametrize("version", [0, 2, -1, True, "1", 3.0, None, [1], "missing"])
+@pytest.mark.parametrize("version", [0, True, "1", 3.0, None, "missing"])
 def test_no_version(version: Any, tmp_path: Path) -> None:
     """What is not a version number is not taken for one."""
     header = {"format": "nbtext model"} | ({} if version == "missing" else {"version": version})

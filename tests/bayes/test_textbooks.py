@@ -61,7 +61,7 @@ def test_manning_bernoulli() -> None:
 # DS 4400 (Elhamifar): seven mails by the words free, CAPS and call now; class 0 has three, class 1
 # four. P(x1=1|0) = 2/3, P(x2=1|0) = 0, P(x3=1|0) = 2/3; P(x1=1|1) = 2/4, P(x2=1|1) = 0, P(x3=1|1) =
 # 3/4
-MAILS = np.array(list(map(list, str.split("101 100 001 101 101 001 000"))), dtype=int)
+MAILS = np.array(list(map(list, ["101", "100", "001", "101", "101", "001", "000"])), dtype=int)
 IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 
 
@@ -88,7 +88,23 @@ def test_three_words_need_smoothing() -> None:
 DAYS = np.array(
     list(
         map(
-            list, str.split("0000 0001 1000 2100 2210 2211 1211 0100 0210 2110 0111 1101 1010 2101")
+            list,
+            [
+                "0000",
+                "0001",
+                "1000",
+                "2100",
+                "2210",
+                "2211",
+                "1211",
+                "0100",
+                "0210",
+                "2110",
+                "0111",
+                "1101",
+                "1010",
+                "2101",
+            ],
         )
     ),
     dtype=int,

@@ -1,7 +1,5 @@
 """The corpora that are written for this project."""
 
-import itertools
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -15,14 +13,6 @@ COUNTS = {
     "spam": {"ham": 10, "spam": 10},
     "three-words": {"ham": 3, "spam": 4},
     "fruit": {"apple": 5, "banana": 5},
-}
-# words of a document: the fewest and the most
-LENGTHS = {
-    "letters/train": (40, 90),
-    "letters/test": (40, 90),
-    "spam": (8, 30),
-    "three-words": (8, 15),
-    "fruit": (5, 20),
 }
 
 
@@ -44,42 +34,6 @@ def test_counts(folder: str) -> None:
     for label, count in COUNTS[folder].items():
         names = sorted(path.name for path in (CORPORA / folder / label).iterdir())
         assert names == [f"{number:0{width}}.txt" for number in range(1, count + 1)]
-
-
-@pytest.mark.parametrize("folder", COUNTS)
-def test_form(folder: str) -> None:
-    """Every document is clean UTF-8 text of the intended length that ends with one newline."""
-    fewest, maximum = LENGTHS[folder]
-    for path, text in texts(folder).items():
-        assert text == text.strip() + "\n", path
-        assert all(char.isprintable() or char == "\n" for char in text), path
-        assert fewest <= len(text.split()) <= maximum, path
-
-
-def test_no_personal_data() -> None:
-    """No document holds a mail address, a web address or what could be a telephone number."""
-    suspicious = re.compile(r"\S@\S|https?:|www\.|\d{3}[ .-]\d{4}|\d{7}")
-    for folder in COUNTS:
-        for path, text in texts(folder).items():
-            assert not suspicious.search(text), path
-
-
-def test_no_duplicates() -> None:
-    """No two documents of a corpus are the same or share a sentence of six words, test and training
-    halves included.
-    """
-    for folders in (("letters/train", "letters/test"), ("spam", "three-words", "fruit")):
-        seen: dict[str, Path] = {}
-        for path, text in itertools.chain.from_iterable(
-            texts(folder).items() for folder in folders
-        ):
-            sentences = {
-                " ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"[.!?:\n]", text)
-            }
-            for sentence in sentences:
-                if len(sentence.split()) >= 6:
-                    assert sentence not in seen, f"{path} and {seen[sentence]}: {sentence}"
-                    seen[sentence] = path
 
 
 def test_letters_are_worth_a_demo() -> None:

@@ -280,11 +280,7 @@ def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [0, 10_000])
 @pytest.mark.parametrize(
     "kind",
-    """text
-view
-list
-dictionary
-dictionary of views""".splitlines(),
+    ["text", "view", "list", "dictionary", "dictionary of views"],
 )
 def test_an_arrow_file_of_several_blocks(tmp_path: Path, kind: str, n: int) -> None:
     """Types stay, also those of polars; an Arrow file has one dictionary of a column, to which new

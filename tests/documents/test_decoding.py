@@ -50,7 +50,7 @@ def test_a_byte_order_mark_wins(
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt", "x.jsonl"])
 @pytest.mark.parametrize(
-    "encoding", str.split("utf-16 utf-16-le utf-32 utf-32-be latin-1 cp037 utf-8-sig")
+    "encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "latin-1", "cp037", "utf-8-sig"]
 )
 def test_any_encoding_may_be_named(read: Any, tmp_path: Path, name: str, encoding: str) -> None:
     """Every format is read in the encoding that is named."""

@@ -63,7 +63,9 @@ def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
     return path
 
 
-of_any_format = pytest.mark.parametrize("suffix", str.split(".csv .tsv .jsonl .json .db .parquet"))
+of_any_format = pytest.mark.parametrize(
+    "suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"]
+)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
@@ -297,7 +299,7 @@ def test_texts_and_objects_in_one_field(tmp_path: Path) -> None:
         read_lists(path, label_field="cats")
 
 
-@pytest.mark.parametrize("suffix", str.split(".jsonl .json .parquet .csv .db"))
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet", ".csv", ".db"])
 def test_objects_of_indicators(tmp_path: Path, suffix: str) -> None:
     """`cats.GOOD` and `cats.BAD` give `GOOD` and `BAD`; a missing key is 0, and a missing object
     is a document whose labels are not known.

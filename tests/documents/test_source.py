@@ -67,7 +67,7 @@ def test_the_format_is_told_by_name_and_first_bytes(
     assert [found[0] for _, found, _ in read(tmp_path / name)] == texts
 
 
-@pytest.mark.parametrize("form", str.split("lines fasttext jsonl csv tsv mbox files"))
+@pytest.mark.parametrize("form", ["lines", "fasttext", "jsonl", "csv", "tsv", "mbox", "files"])
 def test_the_format_may_be_said(read: Any, tmp_path: Path, form: str) -> None:
     """--input-format takes precedence over the suffix."""
     content = {
@@ -118,7 +118,7 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
     assert caught.value.where == where
 
 
-@pytest.mark.parametrize("name", str.split("1.csv 1.tsv 1.jsonl 1.mbox 1.txt tree"))
+@pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
 def test_a_limit_may_be_as_high_as_can_be_counted(read: Any, tmp_path: Path, name: str) -> None:
     """Each reader works with the highest --max-document-bytes that is accepted."""
     contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}

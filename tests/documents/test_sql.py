@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_files import read_cases
 from reading import read
 
 from nbtext.documents.settings import InputSettings
@@ -159,12 +158,12 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("url", "message"),
-    read_cases("""
-        postgresql://user:se%40cret@127.0.0.1:1/none => the query fails|needs psycopg
-        mysql+nosuch://user:secret@h/d => the query fails|needs
-        sqlite://u:secret@h/x.db => SQLite has files, not URLs; give the path
-        oracle://user:secret@h:notaport/d => the query fails
-    """),
+    [
+        ("postgresql://user:se%40cret@127.0.0.1:1/none", "the query fails|needs psycopg"),
+        ("mysql+nosuch://user:secret@h/d", "the query fails|needs"),
+        ("sqlite://u:secret@h/x.db", "SQLite has files, not URLs; give the path"),
+        ("oracle://user:secret@h:notaport/d", "the query fails"),
+    ],
 )
 def test_passwords_are_not_shown(url: str, message: str) -> None:
     pytest.importorskip("sqlalchemy")

@@ -3,7 +3,6 @@
 from datetime import datetime
 
 import pytest
-from made_files import read_cases
 
 from nbtext.documents.times import read_date, read_period, sort_keys
 from nbtext.errors import InputError
@@ -71,20 +70,20 @@ def test_a_number_among_dates() -> None:
 
 @pytest.mark.parametrize(
     ("text", "period", "wanted"),
-    read_cases("""
-        2024-2-1 23:30:00-08:00 => month => 2024-02
-        Wed Aug 27 13:08:45 +0000 2008 => day => 2008-08-27
-        2024 => year => 2024
-        1706745600 => day => 2024-02-01
-        1706745600000 => month => 2024-02
-        1706745600000000000.0 => year => 2024
-        2024-2 => day => -
-        202402 => day => -
-        2024 => month => -
-        7 => month => -
-        3/4/2024 => month => -
-        1e300 => year => -
-    """),
+    [
+        ("2024-2-1 23:30:00-08:00", "month", "2024-02"),
+        ("Wed Aug 27 13:08:45 +0000 2008", "day", "2008-08-27"),
+        ("2024", "year", "2024"),
+        ("1706745600", "day", "2024-02-01"),
+        ("1706745600000", "month", "2024-02"),
+        ("1706745600000000000.0", "year", "2024"),
+        ("2024-2", "day", "-"),
+        ("202402", "day", "-"),
+        ("2024", "month", "-"),
+        ("7", "month", "-"),
+        ("3/4/2024", "month", "-"),
+        ("1e300", "year", "-"),
+    ],
 )
 def test_periods(text: str, period: str, wanted: str) -> None:
     """The month or day is that of the calendar of the zone; what is too coarse has none."""

@@ -3,7 +3,6 @@
 from itertools import combinations, product
 
 import pytest
-from made_files import read_cases
 
 from nbtext import TextClassifier
 from nbtext.documents.batch import Batch
@@ -44,13 +43,13 @@ def test_thresholds_that_are_missed() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    read_cases("""
-        acuracy=1 => did you mean accuracy
-        accuracy => has no number
-        accuracy=high => has no number
-        accuracy=nan => has no number
-        x=1 => there are accuracy
-    """),
+    [
+        ("acuracy=1", "did you mean accuracy"),
+        ("accuracy", "has no number"),
+        ("accuracy=high", "has no number"),
+        ("accuracy=nan", "has no number"),
+        ("x=1", "there are accuracy"),
+    ],
 )
 def test_thresholds_that_make_no_sense(text: str, message: str) -> None:
     """A misspelled metric gets a suggestion, a missing number an example."""

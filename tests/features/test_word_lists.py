@@ -11,20 +11,22 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stop_words import ENGLISH
 from nbtext.features.word_lists import describe_unmatched
 
-WORDS = """The
-the
-isn't
-a
-é
-cafe
-café
-red car
- red
-red  car
-ed c
-x
-U.S.
-running""".splitlines()
+WORDS = [
+    "The",
+    "the",
+    "isn't",
+    "a",
+    "é",
+    "cafe",
+    "café",
+    "red car",
+    " red",
+    "red  car",
+    "ed c",
+    "x",
+    "U.S.",
+    "running",
+]
 FEATURES: tuple[dict[str, Any], ...] = (
     {},
     {"ngrams": (1, 2)},

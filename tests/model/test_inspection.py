@@ -126,7 +126,7 @@ def test_a_label_that_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", str.split("multinomial dirichlet bernoulli complement categorical")
+    "model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"]
 )
 def test_confused_labels_are_those_of_refits(model: str) -> None:
     """Each document asked of a model of all documents with other words: the pairs are those that go

@@ -32,10 +32,19 @@ NBTEXT = [sys.executable, "-m", "nbtext"]
 # What nbtext imports does not depend on these variables.
 READ_LATE = {"COLUMNS", "NO_COLOR", "PATH", "TERM"}
 # imported within functions; the last ones by the service
-WITHIN = str.split(
-    "jinja2 joblib rich.box rich.progress rich.table rich.text scipy.sparse vl_convert "
-    "prometheus_client starlette.applications uvicorn.protocols.http.httptools_impl"
-)
+WITHIN = [
+    "jinja2",
+    "joblib",
+    "rich.box",
+    "rich.progress",
+    "rich.table",
+    "rich.text",
+    "scipy.sparse",
+    "vl_convert",
+    "prometheus_client",
+    "starlette.applications",
+    "uvicorn.protocols.http.httptools_impl",
+]
 
 
 class Forker:

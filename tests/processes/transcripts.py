@@ -17,9 +17,18 @@ import tempfile
 from pathlib import Path
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
-MODELS = str.split(
-    "auto multinomial bernoulli complement dirichlet categorical gaussian logistic nbsvm svm"
-)
+MODELS = [
+    "auto",
+    "multinomial",
+    "bernoulli",
+    "complement",
+    "dirichlet",
+    "categorical",
+    "gaussian",
+    "logistic",
+    "nbsvm",
+    "svm",
+]
 FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 COMMANDS = [
     *(f"train letters/train --model {model} -o {model}.m" for model in MODELS),

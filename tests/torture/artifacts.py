@@ -1,4 +1,4 @@
-"""Untrusted artifacts: the attacks of tests/artifact, and every bit of a small model flipped."""
+"""Untrusted artifacts: the attacks of tests/artifact."""
 
 import json
 import subprocess
@@ -27,33 +27,3 @@ def attacked(folder: Path) -> dict[str, Any]:
         "seconds": max(outcome["seconds"] for outcome in outcomes),
         "megabytes": max(outcome["megabytes"] for outcome in outcomes),
     }
-
-
-def flipped(folder: Path, step: int = 1) -> dict[str, int]:
-    """Flip every bit of a model (every `step`-th): how many, how many loaded the same, or anything
-    else.
-    """
-    from nbtext import TextClassifier, load_model, save_model
-    from nbtext.errors import ArtifactError
-
-    path = folder / "model"
-    texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]
-    save_model(
-        TextClassifier(smoothing=1.0).fit(texts, ["apple", "apple", "banana", "banana"]), str(path)
-    )
-    honest = path.read_bytes()
-    expected = load_model(str(path)).predict_proba(texts).tolist()
-    figures = {"tried": 0, "same": 0, "wrong": 0}
-    for bit in range(0, 8 * len(honest), step):
-        damaged = bytearray(honest)
-        damaged[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(damaged)
-        figures["tried"] += 1
-        try:
-            loaded = load_model(str(path))
-            found = loaded.predict_proba(texts).tolist()
-            _ = loaded.counts_  # they are read when they are used
-        except ArtifactError:
-            continue
-        figures["same" if found == expected else "wrong"] += 1
-    return figures

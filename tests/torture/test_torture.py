@@ -37,14 +37,6 @@ def test_no_output_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_models_with_a_flipped_bit(tmp_path: Path) -> None:
-    """A real model with one bit flipped is refused, or answers as before."""
-    figures = measured(tmp_path, "flips", "11")
-    assert figures["tried"] > 1000
-    assert figures["wrong"] == 0
-
-
-@pytest.mark.exhaustive
 def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
     """Of two commands that replace a model at once, each changes it or fails with a message."""
     figures = measured(tmp_path, "races", "1")
@@ -68,12 +60,10 @@ def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
     """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no
     crash.
     """
-    outcomes = measured(tmp_path, "texts", "10000")
+    figures = measured(tmp_path, "texts", "10000")
+    assert figures["crashed"] == 0, figures
+    outcomes = figures["texts"]
     assert len(outcomes) == 12
-    for outcome in outcomes:
-        assert outcome["status"] in (0, 1), outcome
-        assert not outcome["is_traced"], outcome
-        assert "internal error" not in outcome["said"], outcome
     said = {outcome["name"]: outcome["said"] for outcome in outcomes}
     assert said["a pattern without end"].startswith(
         "nbtext: --token-pattern: matching the token pattern with these texts takes too long"
