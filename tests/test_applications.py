@@ -340,7 +340,12 @@ FAILURES = [
         "train=lambda*_:None",
         "x.training:train(): None is not of the type TrainedModel",
     ),
-    ("train", "training", "train=lambda*_:{}[2]", "internal error of x (KeyError: 2); add --verbose"),
+    (
+        "train",
+        "training",
+        "train=lambda*_:{}[2]",
+        "internal error of x (KeyError: 2); add --verbose",
+    ),
     (
         "export",
         "sql",
