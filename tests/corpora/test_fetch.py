@@ -53,7 +53,7 @@ def test_an_archive_becomes_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "tiny/../../escaped"])
 def test_hostile_archives_are_refused(tmp_path: Path, name: str) -> None:
-    """Paths that lead out of the folder, links, and files that are not archives; nothing is written."""
+    """Paths that lead out, links, and files that are not archives; nothing is written."""
     write_tar(tmp_path / "path.tar.gz", "raw/a/1", name)
     with zipfile.ZipFile(tmp_path / "path.zip", "w") as file:
         file.writestr(name, "gotcha")
