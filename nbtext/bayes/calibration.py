@@ -149,6 +149,7 @@ def fit_temperature(
     scores: Floats,
     lengths: Array | None,
     classes: Integers32,
+    weights: Floats | None = None,
     *,
     near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
@@ -166,6 +167,7 @@ def fit_temperature(
     lengths : (n_documents,), known tokens; None if they are not known, as in a matrix of weights;
     then b is 0
     classes : (n_documents,), the true class of each
+    weights : (n_documents,), how often each counts; None: once
     near : the result for similar scores, from which the search starts
 
     Raises
@@ -185,7 +187,11 @@ def fit_temperature(
     if lengths is not None:
         design[1] = log(np.maximum(lengths, 1).astype(np.float64))
     evaluate = partial(
-        _evaluate, scores=centered, design=design, own=(np.arange(len(classes)), classes)
+        _evaluate,
+        scores=centered,
+        design=design,
+        own=(np.arange(len(classes)), classes),
+        weights=weights,
     )
     if near is None:
         without_noise, _ = minimize(
@@ -205,6 +211,7 @@ def fit_scaled_temperature(
     scores: Floats,
     lengths: Array | None,
     classes: Integers32,
+    weights: Floats | None = None,
     *,
     near: TemperatureScaling | None = None,
 ) -> TemperatureScaling:
@@ -217,12 +224,17 @@ def fit_scaled_temperature(
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
     near = replace(near, a=near.a / unit) if near is not None else None
-    fitted = fit_temperature(scores / unit, lengths, classes, near=near)
+    fitted = fit_temperature(scores / unit, lengths, classes, weights, near=near)
     return replace(fitted, a=fitted.a * unit)
 
 
 def _evaluate(
-    at: Floats, *, scores: Floats, design: Floats, own: tuple[Array, Array]
+    at: Floats,
+    *,
+    scores: Floats,
+    design: Floats,
+    own: tuple[Array, Array],
+    weights: Floats | None,
 ) -> tuple[float, Floats, Floats]:
     """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its
     gradient and Hessian.
@@ -231,8 +243,11 @@ def _evaluate(
     design  (2, n_documents), ones and the logarithms of the lengths; (1, n_documents) if these are
             not known: without b
     own     the index of each document's true class in the scores
+    weights  (n_documents,), how often each document counts; None: once
     """
-    n = len(scores)
+    n = len(scores) if weights is None else weights.sum()
+    times = 1 if weights is None else weights
+    weighed = design * times
     m = len(design)
     log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
     scaled = scores * exp(-log_temperature)[:, None]
@@ -247,8 +262,8 @@ def _evaluate(
     curvature = square - mean * mean - slope
     losses = log(totals) - scaled[own]
     if len(at) == m:
-        gradient = np.einsum("ij,j->i", design, slope)
-        hessian = np.einsum("ij,kj->ik", design * curvature, design)
+        gradient = np.einsum("ij,j->i", weighed, slope)
+        hessian = np.einsum("ij,kj->ik", weighed * curvature, design)
     else:
         # With w the probability that a document's label is not noise, and v = 1 − w, the loss has
         # the derivatives w · slope by log T and noise − v by logit noise.
@@ -258,15 +273,17 @@ def _evaluate(
         losses = -log_noise - softplus(log_label - log_noise)
         w = exp(log_label + losses)
         v = 1 - w
-        gradient = np.append(np.einsum("ij,j->i", design, w * slope), (noise - v).sum())
+        by_noise = (times * (noise - v)).sum()
+        gradient = np.append(np.einsum("ij,j->i", weighed, w * slope), by_noise)
         hessian = np.empty((m + 1, m + 1))
         curvature = w * curvature - w * v * slope * slope
-        hessian[:m, :m] = np.einsum("ij,kj->ik", design * curvature, design)
-        hessian[m, :m] = hessian[:m, m] = (design * -(w * v * slope)).sum(axis=1)
-        hessian[m, m] = (noise * (1 - noise) - v * w).sum()
+        hessian[:m, :m] = np.einsum("ij,kj->ik", weighed * curvature, design)
+        hessian[m, :m] = hessian[:m, m] = (weighed * -(w * v * slope)).sum(axis=1)
+        hessian[m, m] = (times * (noise * (1 - noise) - v * w)).sum()
     used = [*range(m), 2][: len(at)]
     distance = (at - PRIOR_MEAN[used]) / PARAMETER_DEVIATIONS[used]
-    loss = float(losses.mean() + dot(distance, distance) / (2 * n))
+    mean_loss = losses.mean() if weights is None else dot(weights, losses) / n
+    loss = float(mean_loss + dot(distance, distance) / (2 * n))
     precisions = 1 / PARAMETER_DEVIATIONS[used] ** 2
     return (
         loss,

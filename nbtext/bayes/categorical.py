@@ -82,8 +82,10 @@ def count_values(
     derivation = Values(n_values)
     check_derived_columns(statistics.n_features, derivation)
     repeated = statistics.restrict(np.repeat(np.arange(statistics.n_features), derivation.width))
-    entries = repeated.locate(derive(documents, derivation))
-    counts = np.bincount(entries, minlength=len(repeated.classes)).astype(np.int64)
+    valued = derive(documents, derivation)
+    times = documents.multiplicities
+    counts = np.zeros(len(repeated.classes), dtype=times.dtype)
+    np.add.at(counts, repeated.locate(valued), times[valued.entry_documents])
     return ValueCounts(
         repeated.class_documents,
         repeated.indptr,

@@ -17,6 +17,7 @@ import numpy as np
 from nbtext.arrays import COUNTS, Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes import plain
 from nbtext.documents.blocks import cut
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import ModelError, SettingsError, list_some
 from nbtext.features.csr import entries_of, entry_rows, row_sums, run_starts, running_sums
 from nbtext.features.document_table import ClassCounts, DocumentTable
@@ -132,12 +133,12 @@ class ClassStatistics:
         """The number of tokens of all documents; of weights, the whole part of their sum."""
         return int((self.occurrences if self.totals is None else self.totals.occurrences).sum())
 
-    @property
+    @cached_property
     def is_fractional(self) -> bool:
         """Whether counts are sums of probabilities of labels, as those of documents that keywords
-        label.
+        label. Sums of weights of documents are exact.
         """
-        return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
+        return not (are_exact(self.documents) and are_exact(self.class_documents))
 
     @property
     def entry_features(self) -> Integers:
@@ -347,8 +348,9 @@ class ClassStatistics:
         (n_documents,).
         """
         own = np.stack((documents.hashes.view(np.int64), documents.classes))
-        _, groups, sizes = np.unique(own, axis=1, return_inverse=True, return_counts=True)
-        copies = sizes[groups.reshape(-1)]
+        _, groups = np.unique(own, axis=1, return_inverse=True)
+        groups = groups.reshape(-1)
+        copies = np.bincount(groups, documents.multiplicities)[groups]
         of_entries = copies[documents.entry_documents]
         keys = (
             documents.indices.astype(np.int64) * self.n_classes
@@ -377,11 +379,70 @@ class ClassStatistics:
 def count_classes(documents: DocumentTable, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
     counts = documents.counts.astype(np.int32 if documents.is_counted else np.float64, copy=False)
-    sums = sum_classes(
-        documents.indptr, documents.indices, counts, documents.classes, n_features, n_classes
+
+    def sum_entries(values: Array) -> Any:
+        return sum_classes(
+            documents.indptr, documents.indices, values, documents.classes, n_features, n_classes
+        )
+
+    class_documents = documents.count_by_class(n_classes)
+    if documents.weights is None:
+        return ClassStatistics(class_documents, *sum_entries(counts))
+    # sums of float64 are exact: each is a whole number of 1 / WEIGHT_UNIT
+    weights = (documents.weights / WEIGHT_UNIT)[documents.entry_documents]
+    indptr, classes, _, frequencies = sum_entries(weights)
+    *_, occurrences = sum_entries(counts.astype(np.float64) * weights)
+    return settle(ClassStatistics(class_documents, indptr, classes, frequencies, occurrences))
+
+
+def weigh_classes(
+    counts: ClassStatistics, weights: Integers, classes: Integers32, n_classes: int
+) -> ClassStatistics:
+    """Return the statistics of fewer classes from those of documents of equal weight and class.
+
+    weights  (K,), how often each document of a class of `counts` counts, in units of
+             1 / WEIGHT_UNIT
+    classes  (K,), the new number of each class, ascending
+    """
+    own = weights[counts.classes]
+    weighed = replace(
+        counts,
+        class_documents=counts.class_documents * weights,
+        documents=counts.documents * own,
+        occurrences=counts.occurrences * own,
     )
+    together = sum_over_sets(weighed, LabelSets(np.arange(len(weights) + 1), classes), n_classes)
+    parts = (together.class_documents, together.documents, together.occurrences)
+    class_documents, frequencies, occurrences = (each / WEIGHT_UNIT for each in parts)
+    return settle(
+        ClassStatistics(
+            class_documents, together.indptr, together.classes, frequencies, occurrences
+        )
+    )
+
+
+def are_exact(counts: Array) -> bool:
+    """Return whether counts are whole numbers of 1 / WEIGHT_UNIT, so that sums are exact."""
+    if counts.dtype.kind == "i":
+        return True
+    units = counts * WEIGHT_UNIT
+    return bool((units == np.rint(units)).all())
+
+
+def settle(statistics: ClassStatistics) -> ClassStatistics:
+    """Return statistics of float64 as int64 if all of them are whole numbers."""
+    totals = statistics.totals
+    parts = [statistics.class_documents, statistics.documents, statistics.occurrences]
+    if totals is not None:
+        parts += [np.asarray(totals.n_documents), totals.documents, totals.occurrences]
+    is_weighed = any(part.dtype.kind == "f" for part in (*parts[:2], *parts[3:4]))
+    if not is_weighed or any((part != np.rint(part)).any() for part in parts):
+        return statistics
+    whole = [part.astype(np.int64) for part in parts]
+    if totals is not None:
+        totals = Totals(whole[3].item(), whole[4], whole[5])
     return ClassStatistics(
-        np.bincount(documents.classes, minlength=n_classes).astype(np.int64), *sums
+        whole[0], statistics.indptr, statistics.classes, whole[1], whole[2], totals=totals
     )
 
 
@@ -434,7 +495,7 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
     """Return the statistics by label, with totals, from statistics whose classes are sets of
     labels.
     """
-    class_documents = np.zeros(n_labels, dtype=np.int64)
+    class_documents = np.zeros(n_labels, dtype=counts.class_documents.dtype)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
     widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
     parts = [
@@ -497,7 +558,7 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
-    combined = ClassStatistics(class_documents, *entries, totals=totals)
+    combined = settle(ClassStatistics(class_documents, *entries, totals=totals))
     if sign < 0 and not _is_difference(combined, a, b):
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
     return combined
@@ -523,7 +584,7 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
     It can be if three conditions hold: every occurrence in `b` was found in `a`; no feature has
     more documents than occurrences; no feature has more documents of a class than the class has.
     """
-    if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
+    if not are_exact(rest.occurrences):  # sums of weights are rounded, so it cannot be decided
         return True
     if rest.totals is not None and not (rest.is_within_totals and _is_possible(rest.totals)):
         return False

@@ -231,7 +231,9 @@ def fit_parts(
         ]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
-        weights, held_out, informed = fit_weights(scores, first.lengths, classes, half)
+        weights, held_out, informed = fit_weights(
+            scores, first.lengths, classes, half, first.documents.times
+        )
         placed = [part for place in places for part in place.parts]
         found = zip(placed, weights.tolist(), informed.tolist(), strict=True)
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
@@ -267,7 +269,13 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int) -> Weights:
+def fit_weights(
+    scores: Floats,
+    lengths: Array | None,
+    classes: Array,
+    half: int,
+    times: Floats | None = None,
+) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
@@ -288,6 +296,7 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
     lengths : (n,), known tokens; None if they are not known
     classes : (n,), the true class of each document
     half : the number of documents in the first half
+    times : (n,), how often each document counts; None: once
     """
     centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / scores.shape[2]
     resolution = TIE_TOLERANCE * np.abs(scores).max() or 1.0
@@ -311,20 +320,28 @@ def fit_weights(scores: Floats, lengths: Array | None, classes: Array, half: int
         own = np.ascontiguousarray(scaled[:, rows])
         own_classes = classes[rows]
         own_logs = logs[rows]
+        own_times = None if times is None else times[rows]
         near = fit_scaled_temperature(
-            np.einsum("mnk->nk", own), None if lengths is None else lengths[rows], own_classes
+            np.einsum("mnk->nk", own),
+            None if lengths is None else lengths[rows],
+            own_classes,
+            own_times,
         )
         at = start = np.append(np.full(len(own), 1 / (near.a * exp(near.b * middle))), near.b)
         lower = np.append(np.zeros(len(own)), -np.inf)
         offsets = np.zeros(own.shape[2])
         for _ in range(FIT_ROUNDS):
             sums = np.einsum("mnk,m->nk", own, at[:-1]) * exp(-at[-1] * own_logs)[:, None]
-            offsets = fit_prior_adjustment(log_posterior(sums), own_classes, start=offsets)
-            noise = fit_scaled_temperature(sums, None, own_classes).noise
+            offsets = fit_prior_adjustment(
+                log_posterior(sums), own_classes, own_times, start=offsets
+            )
+            noise = fit_scaled_temperature(sums, None, own_classes, own_times).noise
             p_right = (1 - noise) * exp(
                 log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes]
             )
             right = p_right / (p_right + noise / own.shape[2])
+            if own_times is not None:
+                right *= own_times * (len(own_times) / own_times.sum())
             given = {
                 "logs": own_logs,
                 "classes": own_classes,

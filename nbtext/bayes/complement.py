@@ -69,6 +69,7 @@ def leave_out_complement(
     complement of each class loses the copies in the other classes.
     """
     is_whole = statistics.occurrences.dtype.kind == "i" and left_out.documents.is_counted
+    is_whole &= left_out.copies.dtype.kind == "i"
     if is_whole and min(smoothings) > 0 and not normalize_weights:
         return leave_out_counts(statistics, left_out, smoothings=smoothings, of_rest=True)
     return np.stack(
@@ -144,7 +145,7 @@ def distinct_pairs(part: LeftOut) -> tuple[Integers32, Integers, Array]:
     """
     documents = part.documents
     gone = documents.counts * part.all_copies[documents.entry_documents]
-    if not documents.is_counted or gone.max(initial=0) > 0x7FFFFFFF:  # weights are rarely equal
+    if gone.dtype.kind == "f" or gone.max(initial=0) > 0x7FFFFFFF:  # weights are rarely equal
         return (
             np.arange(len(documents.indices), dtype=np.int32),
             documents.indices.astype(np.int64),

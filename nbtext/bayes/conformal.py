@@ -7,6 +7,7 @@ An outlier is a document whose log p(x) per token is low among left-out training
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from nbtext.arrays import Array, Floats
 from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
+# numbers that stand for those with weights
+MAX_WEIGHED = 1 << 20
 MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
 MIN_SUM_PROBABILITY = 1e-300  # so that its logarithm is finite
 MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
@@ -32,10 +35,21 @@ class Quantiles:
     numbers: int
 
     @classmethod
-    def of(cls, numbers: Array) -> Quantiles | None:
-        """Return the distribution of finite numbers; None if there are none."""
+    def of(cls, numbers: Array, weights: Array | None = None) -> Quantiles | None:
+        """Return the distribution of finite numbers; None if there are none.
+
+        weights  (n,), how often each number counts; None: once
+        """
         if len(numbers) == 0:
             return None
+        if weights is not None:
+            order = np.argsort(numbers, kind="stable")
+            ends = np.cumsum(weights[order])
+            size = max(1, round(float(ends[-1])))
+            ranks = np.arange(min(size, MAX_WEIGHED)) + 0.5
+            places = np.searchsorted(ends, ranks * float(ends[-1]) / len(ranks))
+            found = cls.of(numbers[order][places])
+            return found and replace(found, numbers=size)
         ascending = np.sort(numbers.astype(np.float64))
         ranks = np.linspace(0, len(numbers) - 1, min(len(numbers), MAX_POINTS))
         return cls(np.interp(ranks, np.arange(len(numbers)), ascending), len(numbers))

@@ -59,35 +59,43 @@ class StepMetric(NamedTuple):
     """A metric that depends only on the predicted classes. Decision offsets are fitted to maximize
     it.
 
-    evaluate  evaluate(predicted, truth, n_classes) returns the metric
-    gains     gains(runner_ups, truth, k, support) returns the change of the metric, up to a
+    evaluate  evaluate(predicted, truth, weights, n_classes) returns the metric
+    gains     gains(runner_ups, truth, k, weights) returns the change of the metric, up to a
               constant factor, after the first, the first two, … documents change from their
-              runner-ups to class k; `support` is the number of documents of each class
+              runner-ups to class k; `weights` is how often each document counts
     """
 
-    evaluate: Callable[[Array, Array, int], float]
+    evaluate: Callable[[Array, Array, Array, int], float]
     gains: Callable[[Array, Array, int, Array], Array]
 
 
-def fit_decision_offsets(log_posterior: Floats, classes: Array, metric: str) -> Optimized:
+def fit_decision_offsets(
+    log_posterior: Floats, classes: Array, metric: str, weights: Array | None = None
+) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         a name in STEP_METRICS, or `log_loss`
+    weights        (n_documents,), how often each document counts; None: once
     """
     if metric in STEP_METRICS:
-        return _maximize(STEP_METRICS[metric], log_posterior, classes)
+        times = np.ones(len(classes), dtype=np.int64) if weights is None else weights
+        return _maximize(STEP_METRICS[metric], log_posterior, classes, times)
     # log-loss is smooth and convex
-    offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
+    start = np.zeros(log_posterior.shape[1])
+    offsets = fit_prior_adjustment(log_posterior, classes, weights, start=start)
     own = np.arange(len(classes)), classes
     before, after = (
-        -float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets))
+        -float(np.average(each[own], weights=weights))
+        for each in (log_posterior, normalized(log_posterior + offsets))
     )
     return Optimized(offsets, before, after)
 
 
-def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Optimized:
+def _maximize(
+    metric: StepMetric, log_posterior: Floats, classes: Array, weights: Array
+) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
@@ -99,13 +107,14 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Opti
     used = slice(max(PARTS, MAX_OFFSET_WORK // n_classes**2))
     log_posterior = log_posterior[used]
     classes = classes[used]
+    weights = weights[used]
     parts = np.arange(len(classes)) % PARTS
     offsets = np.zeros((PARTS, n_classes))
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others = parts != part
-        offsets[part] = _ascend(log_posterior[others], classes[others], metric)
+        offsets[part] = _ascend(log_posterior[others], classes[others], weights[others], metric)
     before, after = (
-        metric.evaluate(scores.argmax(axis=1), classes, n_classes)
+        metric.evaluate(scores.argmax(axis=1), classes, weights, n_classes)
         for scores in (log_posterior, log_posterior + offsets[parts])
     )
     if after > before:
@@ -113,22 +122,22 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: Array) -> Opti
     return Optimized(None, before, before)
 
 
-def _ascend(log_posterior: Floats, classes: Array, metric: StepMetric) -> Floats:
+def _ascend(log_posterior: Floats, classes: Array, weights: Array, metric: StepMetric) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
     value.
     """
     offset = np.zeros(log_posterior.shape[1])
-    support = np.bincount(classes, minlength=len(offset))
+    n_documents = np.bincount(classes, minlength=len(offset))
     for _ in range(MAX_OFFSET_ROUNDS):
         before = offset.copy()
-        for k in np.flatnonzero(support >= MIN_OFFSET_DOCUMENTS).tolist():
-            offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
+        for k in np.flatnonzero(n_documents >= MIN_OFFSET_DOCUMENTS).tolist():
+            offset[k] += _best_step(log_posterior + offset, classes, k, weights, metric)
         if (offset == before).all():
             break
     return offset
 
 
-def _best_step(scores: Floats, classes: Array, k: int, support: Array, metric: StepMetric) -> float:
+def _best_step(scores: Floats, classes: Array, k: int, weights: Array, metric: StepMetric) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
     As the offset increases, one document after the other is predicted as class k. The candidates
@@ -140,7 +149,7 @@ def _best_step(scores: Floats, classes: Array, k: int, support: Array, metric: S
     margins = margins[order]
     runner_ups = runner_ups[order]
     truth = classes[order]
-    values = np.append(0.0, metric.gains(runner_ups, truth, k, support))
+    values = np.append(0.0, metric.gains(runner_ups, truth, k, weights[order]))
     stops = np.concatenate(
         ([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0])
     )
@@ -155,34 +164,39 @@ def _best_step(scores: Floats, classes: Array, k: int, support: Array, metric: S
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(runner_ups: Array, truth: Array, k: int, support: Array) -> Array:
+def _accuracy_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Array:
     """Return the change of the number of correct predictions after each document that changes to
     class k.
     """
-    return np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
+    return np.cumsum(((truth == k).astype(np.int64) - (truth == runner_ups)) * weights)
 
 
-def _f1_gains(runner_ups: Array, truth: Array, k: int, support: Array) -> Floats:
+def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
-    own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
+    support = np.bincount(truth, weights, int(max(truth.max(), runner_ups.max())) + 1)
+    own = 2 * np.cumsum((truth == k) * weights) / (np.cumsum(weights) + support[k])
     lost = np.empty(len(truth))
     for runner_up in np.unique(runner_ups).tolist():
         # its F1 before and after it loses each of its documents
         held = np.flatnonzero(runner_ups == runner_up)
-        n_left = np.arange(len(held), -1, -1)
-        n_right = np.append(0, np.cumsum((truth[held] == runner_up)[::-1]))[::-1]
-        f1 = 2 * n_right / np.maximum(1, n_left + support[runner_up])
+        times = weights[held][::-1]
+        n_left = np.append(0, np.cumsum(times))[::-1]
+        n_right = np.append(0, np.cumsum((truth[held] == runner_up)[::-1] * times))[::-1]
+        whole = n_left + support[runner_up]
+        f1 = np.divide(2 * n_right, whole, out=np.zeros(len(whole)), where=whole > 0)
         lost[held] = f1[:-1] - f1[1:]
     return np.asarray(own - np.cumsum(lost))
 
 
-def _accuracy(predicted: Array, classes: Array, _: int) -> float:
-    return float((predicted == classes).mean())
+def _accuracy(predicted: Array, classes: Array, weights: Array, _: int) -> float:
+    return float(np.average(predicted == classes, weights=weights))
 
 
-def _macro_f1(predicted: Array, classes: Array, n_classes: int) -> float:
-    right = np.bincount(classes[predicted == classes], minlength=n_classes)
-    whole = np.bincount(np.append(predicted, classes), minlength=n_classes)
+def _macro_f1(predicted: Array, classes: Array, weights: Array, n_classes: int) -> float:
+    is_right = predicted == classes
+    right = np.bincount(classes[is_right], weights[is_right], n_classes)
+    both = np.append(weights, weights)
+    whole = np.bincount(np.append(predicted, classes), both, n_classes)
     return float((2 * right[whole > 0] / whole[whole > 0]).mean())
 
 
@@ -193,7 +207,11 @@ STEP_METRICS = {
 
 
 def adjust_prior(
-    log_posterior: Floats, classes: Array, *, is_linear: bool = False
+    log_posterior: Floats,
+    classes: Array,
+    weights: Array | None = None,
+    *,
+    is_linear: bool = False,
 ) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
@@ -209,17 +227,18 @@ def adjust_prior(
     gain = 0.0
     offsets = np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
-        offsets = fit(log_posterior[fitted], classes[fitted], start=offsets)
+        times = [None if weights is None else weights[each] for each in (fitted, judged)]
+        offsets = fit(log_posterior[fitted], classes[fitted], times[0], start=offsets)
         own = np.arange(len(classes[judged])), classes[judged]
-        gain += float(
-            (normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum()
-        )
-    return fit(log_posterior, classes, start=offsets) if gain > 0 else None
+        gains = (normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own]
+        gain += float((gains if times[1] is None else gains * times[1]).sum())
+    return fit(log_posterior, classes, weights, start=offsets) if gain > 0 else None
 
 
 def fit_prior_adjustment(
     log_posterior: Floats,
     classes: Array,
+    weights: Array | None = None,
     *,
     start: Floats,
     deviation: float = OFFSET_DEVIATION,
@@ -229,11 +248,15 @@ def fit_prior_adjustment(
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its
     product with a vector, so no array of shape (n_classes, n_classes) is allocated.
     """
-    n, n_classes = log_posterior.shape
-    frequencies = np.bincount(classes, minlength=n_classes)
+    n_rows, n_classes = log_posterior.shape
+    n = n_rows if weights is None else float(weights.sum())
+    frequencies = np.bincount(classes, weights, n_classes)
     # NumPy is slow at short rows
     by_class = np.ascontiguousarray(log_posterior.T)
-    own = (classes, np.arange(n))
+    own = (classes, np.arange(n_rows))
+
+    def weigh(probabilities: Floats) -> Floats:
+        return probabilities if weights is None else probabilities * weights
 
     def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
         probabilities = by_class + offsets[:, None]
@@ -242,17 +265,22 @@ def fit_prior_adjustment(
         probabilities = exp(probabilities)
         totals = probabilities.sum(axis=0)
         probabilities /= totals
-        loss = float(dot(offsets, offsets) / (2 * deviation**2) - (log_own - log(totals)).sum()) / n
-        gradient = probabilities.sum(axis=1) - frequencies + offsets / deviation**2
+        gains = log_own - log(totals)
+        if weights is not None:
+            gains *= weights
+        loss = float(dot(offsets, offsets) / (2 * deviation**2) - gains.sum()) / n
+        sums = weigh(probabilities).sum(axis=1)
+        gradient = sums - frequencies + offsets / deviation**2
         return loss, gradient / n, probabilities
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
-        diagonal = probabilities.sum(axis=1) + 1 / deviation**2
-        scale = diagonal - np.einsum("ij,ij->i", probabilities, probabilities)
+        weighed = weigh(probabilities)
+        diagonal = weighed.sum(axis=1) + 1 / deviation**2
+        scale = diagonal - np.einsum("ij,ij->i", weighed, probabilities)
 
         def multiply_hessian(vector: Floats) -> Floats:
             means = np.einsum("i,ij->j", vector, probabilities)
-            image: Floats = diagonal * vector - np.einsum("ij,j->i", probabilities, means)
+            image: Floats = diagonal * vector - np.einsum("ij,j->i", weighed, means)
             return image
 
         return solve_by_conjugate_gradients(

@@ -174,12 +174,15 @@ def error_of(share: float, documents: int) -> float:
     return float(2 * (p * (1 - p) / max(1, documents)) ** 0.5)
 
 
-def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
+def count_confusions(
+    classes: Array, predicted: Array, weights: Array | None = None
+) -> tuple[Confusion, ...]:
     """Return the MAX_KEPT_PAIRS pairs of classes that are confused most often, in either direction;
     ties by class number.
 
     classes    (n_documents,), the true classes
     predicted  (n_documents,), the predicted classes; negative without one
+    weights    (n_documents,), how often each document counts, rounded in sums; None: once
     """
     is_wrong = (classes != predicted) & (predicted >= 0)
     true = classes[is_wrong].astype(np.int64)
@@ -188,8 +191,9 @@ def count_confusions(classes: Array, predicted: Array) -> tuple[Confusion, ...]:
     second = np.maximum(true, wrong)
     width = int(second.max(initial=0)) + 1
     pairs, places = np.unique(first * width + second, return_inverse=True)
-    together = np.bincount(places, minlength=len(pairs))
-    one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
+    times = np.ones(len(true)) if weights is None else weights[is_wrong]
+    together = np.rint(np.bincount(places, times, len(pairs))).astype(np.int64)
+    one_way = np.rint(np.bincount(places, times * (true == first), len(pairs))).astype(np.int64)
     order = np.argsort(-together, kind="stable")[:MAX_KEPT_PAIRS].tolist()
     return tuple(
         Confusion(

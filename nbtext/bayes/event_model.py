@@ -29,18 +29,19 @@ class LeftOut:
     their classes.
 
     documents       the rows
-    all_copies      (n,) int64, documents of the row's content in the corpus; 0: nothing is left out
+    all_copies      (n,) int64, or float64 if some count a part: documents of the row's content in
+                    the corpus; 0: nothing is left out
     indptr          (n + 1,) int64: row i is in the classes of the pairs indptr[i]:indptr[i + 1]
     classes         (n_pairs,) int32, ascending for each row
-    copies          (n_pairs,) int64, documents of the content in the class
+    copies          (n_pairs,) like all_copies, documents of the content in the class
     ignores_unseen  whether features that no remaining document has are out of vocabulary
     """
 
     documents: DocumentTable
-    all_copies: Integers
+    all_copies: Array
     indptr: Integers
     classes: Integers32
-    copies: Integers
+    copies: Array
     ignores_unseen: bool = False
 
     def __len__(self) -> int:
@@ -129,7 +130,7 @@ class LeftOut:
         return replaced
 
 
-def sum_unseen(documents: DocumentTable, copies: Integers, frequencies: Integers) -> Floats:
+def sum_unseen(documents: DocumentTable, copies: Array, frequencies: Array) -> Floats:
     """Return the sum of the counts (or weights) of the features of each document that no other
     document has, except for its copies, (n_documents,).
 
@@ -222,6 +223,7 @@ class EventModel:
     ) -> LeaveOneOutScores | None:
         """Return `leave_one_out_joint` if it can be used for these numbers and smoothings."""
         is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
+        is_whole &= documents.weights is None or documents.multiplicities.dtype.kind == "i"
         is_usable = self.leave_one_out is None or (is_whole and min(smoothings) > 0)
         return self.leave_one_out_joint if is_usable else None
 

@@ -113,8 +113,12 @@ def score_held_out(
         return [np.zeros(0)] * len(smoothings), judged
     lengths = lengths[judged]
     classes = classes[judged]
+    times = documents.times
+    times = None if times is None else times[judged]
     losses = []
     for found in scores[:, judged]:
-        log_posterior = fit_temperature(found, lengths, classes).log_posterior(found, lengths)
-        losses.append(-log_posterior[np.arange(len(judged)), classes])
+        temperature = fit_temperature(found, lengths, classes, times)
+        log_posterior = temperature.log_posterior(found, lengths)
+        own = -log_posterior[np.arange(len(judged)), classes]
+        losses.append(own if times is None else own * (times / times.mean()))
     return losses, corpus.contents[judged]

@@ -73,6 +73,7 @@ def compute_moments(
         hint = "it has a weight for each pair; use --min-df, --max-features, fewer --hash-bits, or another model"
         raise ModelError(f"a gaussian model of {size} is too large", hint=hint)
     weights = documents.counts.astype(np.float64)
+    times = documents.multiplicities[documents.entry_documents]
     entries = statistics.locate(documents)
     n_entries = len(statistics.classes)
     n_documents = max(1, statistics.n_documents)
@@ -80,9 +81,11 @@ def compute_moments(
     sums = statistics.occurrences.astype(np.float64)
     means = sums / entry_documents
     overall = statistics.feature_sums(sums) / n_documents
-    scatter = _sums(entries, (weights - means[entries]) ** 2, n_entries)
+    scatter = _sums(entries, times * (weights - means[entries]) ** 2, n_entries)
     overall_scatter = _sums(
-        documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features
+        documents.indices,
+        times * (weights - overall[documents.indices]) ** 2,
+        statistics.n_features,
     )
     overall_scatter += (n_documents - statistics.document_frequencies) * overall**2
     return Moments(
@@ -91,7 +94,7 @@ def compute_moments(
         statistics.classes,
         statistics.documents,
         sums,
-        _sums(entries, weights**2, n_entries),
+        _sums(entries, times * weights**2, n_entries),
         (scatter + (entry_documents - statistics.documents) * means**2) / entry_documents,
         float(overall_scatter.max(initial=0) / n_documents),
     )

@@ -78,25 +78,32 @@ class LeftOutDocuments:
         """
         n_classes = max(1, self.statistics.n_classes)
         owners, classes = members
-        keys = np.sort(self.contents[owners] * n_classes + classes)
+        keys = self.contents[owners] * n_classes + classes
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
         starts = run_starts(keys)
         of_pairs, own = np.divmod(keys[starts], n_classes)
         n_contents = len(self.documents)
         bounds = np.searchsorted(of_pairs, np.arange(n_contents + 2))
         indptr, pairs = entries_of(bounds, contents)
-        all_copies = np.bincount(self.contents[self.is_old], minlength=n_contents + 1)[contents]
-        copies = np.diff(np.append(starts, len(keys)))
+        all_copies = np.append(self._copies_of_contents, 0)[contents]
+        multiplicities = self.documents.multiplicities[owners][order]
+        copies = np.add.reduceat(multiplicities, starts) if len(starts) else multiplicities
         own_classes = own[pairs].astype(np.int32)
         ignores_unseen = self.n_hapax is not None
         return LeftOut(documents, all_copies, indptr, own_classes, copies[pairs], ignores_unseen)
 
     @LazyProperty
-    def copies(self) -> Integers:
+    def _copies_of_contents(self) -> Array:
+        """The number of documents of the corpus with each content, (n_documents,)."""
+        return count_copies(self.documents, self.contents, self.is_old)
+
+    @LazyProperty
+    def copies(self) -> Array:
         """The number of documents of the corpus with the content of each document, (n_documents,);
         0 for a new one.
         """
-        contents = self.contents
-        return np.bincount(contents[self.is_old], minlength=len(contents))[contents] * self.is_old
+        return self._copies_of_contents[self.contents] * self.is_old
 
     @property
     def alone(self) -> Self:
@@ -120,7 +127,9 @@ class LeftOutDocuments:
         """
         error = error_of(share, len(self.documents))
         repeated = np.flatnonzero((self.copies > 1) & (np.diff(self.documents.indptr) > 0))
-        if self.is_new is not None or len(repeated) <= error * len(self.documents):
+        # the parts of a soft label cannot be told from duplicates
+        is_weighed = self.documents.weights is not None
+        if is_weighed or self.is_new is not None or len(repeated) <= error * len(self.documents):
             return None
         other = measure(repeated)
         return other if abs(other - share) > error else None
@@ -208,8 +217,8 @@ class LeaveOneOut(LeftOutDocuments):
         """The number of documents of the corpus that repeat another one: all minus the distinct
         ones.
         """
-        old = self.copies[self.copies > 0]
-        return len(old) - round(float((1 / old).sum()))
+        copies = self._copies_of_contents
+        return round(float((copies - 1)[copies > 1].sum()))
 
     def complete(self) -> LeaveOneOut:
         """Return a sample without its last group of duplicates if that may be incomplete, because
@@ -220,16 +229,17 @@ class LeaveOneOut(LeftOutDocuments):
         hashes = self.documents.hashes
         if (
             self.is_new is not None
-            or len(hashes) >= self.statistics.n_documents
+            or self.documents.n_documents >= self.statistics.n_documents
             or len(hashes) == 0
         ):
             return self
         start = int(np.searchsorted(hashes, hashes[-1]))
-        features = self.documents.slice(len(hashes) - 1, len(hashes)).indices
+        last = self.documents.slice(start, len(hashes))
+        features = last.indices[last.indptr[-2] :]
         frequencies = self.statistics.document_frequencies[features]
         return (
             self
-            if len(features) > 0 and frequencies.min() <= len(hashes) - start
+            if len(features) > 0 and frequencies.min() <= last.n_documents
             else self.slice(0, start)
         )
 
@@ -325,8 +335,22 @@ def count_hapaxes(
     """
     contents = number_contents(documents)
     is_old = np.ones(len(documents), dtype=bool) if is_new is None else ~is_new
-    copies = np.bincount(contents[is_old], minlength=len(documents))[contents] * is_old
+    copies = count_copies(documents, contents, is_old)[contents] * is_old
     return sum_unseen(documents, copies, statistics.document_frequencies)
+
+
+def count_copies(documents: DocumentTable, contents: Integers, is_old: Mask) -> Array:
+    """Return how many documents there are of each content, (n_documents,).
+
+    contents  (n_documents,), a number for the content of each
+    is_old    (n_documents,), which of them are counted
+    """
+    if documents.weights is None:
+        return np.bincount(contents[is_old], minlength=len(documents))
+    multiplicities = documents.multiplicities * is_old
+    copies = np.zeros(len(documents), dtype=multiplicities.dtype)
+    np.add.at(copies, contents, multiplicities)
+    return copies
 
 
 class ScoredCorpus:

@@ -48,32 +48,43 @@ class MeanPosteriors:
     prior: Annotated[Floats, Limits(MIN_PRIOR, 1, (N_LABELS,))]
 
 
-def fit_mean_posteriors(log_posterior: Floats, classes: Array) -> MeanPosteriors | None:
+def fit_mean_posteriors(
+    log_posterior: Floats, classes: Array, weights: Array | None = None
+) -> MeanPosteriors | None:
     """Return the mean posteriors of documents that the model has not seen; None with one class or
     too many classes.
 
     log_posterior  (n_documents, n_classes), calibrated
     classes        (n_documents,), the true classes
+    weights        (n_documents,), how often each document counts; None: once
     """
     n_classes = log_posterior.shape[1]
     if not 2 <= n_classes <= MAX_SHARES:
         return None
-    documents = np.bincount(classes, minlength=n_classes)
+    documents = np.bincount(classes, weights, n_classes)
     posteriors = exp(log_posterior)
     means = np.eye(n_classes)
     spreads = np.zeros(n_classes)
     for k in np.flatnonzero(documents).tolist():
         own = posteriors[classes == k]
-        mean = own.mean(axis=0)
+        times = None if weights is None else weights[classes == k]
+        mean = np.average(own, axis=0, weights=times)
         means[k] = mean / mean.sum()
         maximum = 1 - dot(means[k], means[k])  # the variance if each posterior is 0 or 1
         if maximum > 0:
-            spreads[k] = np.clip(((own - mean) ** 2).sum() / len(own) / maximum, 0.0, 1.0)
+            squares = (own - mean) ** 2
+            variance = (
+                squares.sum() / len(own)
+                if times is None
+                else dot(times, squares.sum(axis=1)) / times.sum()
+            )
+            spreads[k] = np.clip(variance / maximum, 0.0, 1.0)
     shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
     # with these offsets the posteriors are calibrated for the shares of the left-out documents
-    offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(n_classes))
+    offsets = fit_prior_adjustment(log_posterior, classes, weights, start=np.zeros(n_classes))
     prior = shares * exp(-offsets)
-    return MeanPosteriors(means, documents, spreads, prior / prior.sum())
+    numbers = np.rint(documents).astype(np.int64)
+    return MeanPosteriors(means, numbers, spreads, prior / prior.sum())
 
 
 @frozen(eq=False)

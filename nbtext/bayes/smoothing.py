@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Mask
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes import conformal
 from nbtext.bayes.calibration import (
     Calibration,
@@ -76,8 +76,8 @@ class Selection(NamedTuple):
     estimate: LeaveOneOutEstimate | None = None  # None: no document could be left out
 
 
-# which documents are predicted correctly, and the smoothing
-Correctness = tuple[Mask, float]
+# how often each document is predicted correctly, (n_documents,), and the smoothing
+Correctness = tuple[Array, float]
 Together = Integers  # (n_documents,), equal for documents that are left out together
 
 
@@ -87,11 +87,13 @@ class Scored(NamedTuple):
     scores   (n_documents, n_classes)
     lengths  (n_documents,), known tokens; None if they are not known
     classes  (n_documents,), the true classes
+    weights  (n_documents,), how often each document counts; None: once
     """
 
     scores: Floats
     lengths: Array | None
     classes: Array
+    weights: Array | None = None
 
 
 def judge(
@@ -121,18 +123,20 @@ def judge(
     ------
     SettingsError : a target cannot be met
     """
-    scores, lengths, classes = first
+    scores, lengths, classes, weights = first
     calibration = selection.calibration
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
     if goals.adjusts_prior:
         is_linear = selection.hyperparameters.C is not None
         log_posterior = calibration.log_posterior(scores, lengths)
-        adjustment = adjust_prior(log_posterior, classes, is_linear=is_linear)
+        adjustment = adjust_prior(log_posterior, classes, weights, is_linear=is_linear)
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
         log_posterior = calibration.log_posterior(scores, lengths)
-        offsets, before, after = fit_decision_offsets(log_posterior, classes, goals.optimize)
+        offsets, before, after = fit_decision_offsets(
+            log_posterior, classes, goals.optimize, weights
+        )
         optimized = before, after
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
@@ -143,36 +147,44 @@ def judge(
         rows = np.arange(len(classes))
         if contents is not None:  # the first document of each content and class
             pairs = np.stack((contents, classes.astype(contents.dtype)))
-            rows = np.unique(pairs, axis=1, return_index=True)[1]
+            _, rows, numbers = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+            if weights is not None:  # one label of each text: one that most of its weight has
+                of_pairs = np.bincount(numbers.reshape(-1), weights)
+                _, owners = np.unique(contents[rows], return_inverse=True)
+                rows = rows[2 * of_pairs > np.bincount(owners, of_pairs)[owners]]
         offsets, minimums, proportions = fit_targets(
             log_posterior[rows], classes[rows], goals.targets
         )
         calibration = replace(calibration, decision_offsets=offsets, min_probabilities=minimums)
-    mean_posteriors = fit_mean_posteriors(log_posterior, classes)
+    mean_posteriors = fit_mean_posteriors(log_posterior, classes, weights)
     figures: list[tuple[Array, ...]] = []
     later = (
-        (calibration.log_posterior(other.scores, other.lengths), other.classes) for other in others
+        (calibration.log_posterior(part.scores, part.lengths), part.classes, part.weights)
+        for part in others
     )
-    for posterior, truth in chain([(log_posterior, classes)], later):
+    for posterior, truth, own_times in chain([(log_posterior, classes, weights)], later):
         own = posterior[np.arange(len(truth)), truth]
         nonconformity = conformal.own_nonconformity(exp(posterior), truth)
-        figures.append((truth, calibration.answer(posterior), own, nonconformity))
-    classes, predicted, own, nonconformity = map(np.concatenate, zip(*figures, strict=True))
+        times = np.ones(len(truth)) if own_times is None else own_times
+        figures.append((truth, calibration.answer(posterior), own, nonconformity, times))
+    classes, predicted, own, nonconformity, times = map(np.concatenate, zip(*figures, strict=True))
+    all_times = None if weights is None else np.append(times, np.ones(n_unjudged))
     nonconformity = np.concatenate(
         (nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
     )
+    weights = None if weights is None else times
     return Selection(
         selection.hyperparameters,
         replace(
             calibration,
-            nonconformity=conformal.Quantiles.of(nonconformity),
+            nonconformity=conformal.Quantiles.of(nonconformity, all_times),
             mean_posteriors=mean_posteriors,
         ),
         LeaveOneOutEstimate(
-            len(classes),
-            float((predicted == classes).mean()),
-            -float(own.mean()),
-            count_confusions(classes, predicted),
+            len(classes) if weights is None else round(float(weights.sum())),
+            float(np.average(predicted == classes, weights=weights)),
+            -float(np.average(own, weights=weights)),
+            count_confusions(classes, predicted, weights),
             unjudged=n_unjudged,
             optimized=optimized,
             targets=proportions,
@@ -234,7 +246,7 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
         (scores,) = corpora[i].scores(size, found[i][1])
         documents = corpora[i].corpus.first(size)
         losses[i], _ = _calibrated_losses(documents, scores, found[i][1], None)
-    best = max(left, key=lambda i: (int(found[i][0].sum()), -losses[i].mean()))
+    best = max(left, key=lambda i: (found[i][0].sum(), -losses[i].mean()))
     lowest = min(left, key=lambda i: float(losses[i].mean()))
     return lowest if deviations(losses[best] - losses[lowest], together) > CLEAR else best
 
@@ -249,7 +261,10 @@ def _answer(
     for corpus, own in zip(corpora, smoothings, strict=True):
         first = corpus.corpus.first(size)
         known = map(first.ignore_hapaxes, corpus.scores(size, *own), own)
-        is_correct = [scores.argmax(axis=1) == first.documents.classes for scores in known]
+        times = first.documents.multiplicities
+        is_correct = [
+            times * (scores.argmax(axis=1) == first.documents.classes) for scores in known
+        ]
         answers.append(max(zip(is_correct, own, strict=True), key=lambda each: each[0].sum()))
     return answers
 
@@ -261,7 +276,7 @@ def _remaining(found: Mapping[int, Correctness], together: Together) -> list[int
     Without duplicates, this is McNemar's test; Dietterich, Approximate Statistical Tests for
     Comparing Supervised Classification Learning Algorithms, 1998, section 3.1.
     """
-    best, _ = max(found.values(), key=lambda answer: int(answer[0].sum()))
+    best, _ = max(found.values(), key=lambda answer: answer[0].sum())
     differences = {i: best.astype(np.float64) - is_correct for i, (is_correct, _) in found.items()}
     return [i for i, each in differences.items() if deviations(each, together) <= CLEAR]
 
@@ -334,7 +349,8 @@ def select_smoothing(
     def score(block: LeaveOneOut, scores: Floats) -> Scored:
         if is_likelihood:
             likelihoods.append(conformal.log_likelihood_per_token(scores, block.documents.lengths))
-        return Scored(block.ignore_hapaxes(scores, best), block.lengths, block.documents.classes)
+        known = block.ignore_hapaxes(scores, best)
+        return Scored(known, block.lengths, block.documents.classes, block.documents.times)
 
     scored = score(first, *corpus.scores(at_once, best))
     corpus.keep()
@@ -449,7 +465,9 @@ def _calibrated_losses(
     scores = corpus.ignore_hapaxes(scores, smoothing)
     calibration = _calibrate(corpus, scores, near)
     log_posterior = calibration.log_posterior(scores, corpus.lengths)
-    return -log_posterior[np.arange(len(scores)), corpus.documents.classes], calibration
+    losses = -log_posterior[np.arange(len(scores)), corpus.documents.classes]
+    times = corpus.documents.times
+    return losses if times is None else losses * (times / times.mean()), calibration
 
 
 def _calibrate(
@@ -459,4 +477,5 @@ def _calibrate(
     `fit_scaled_temperature`).
     """
     fit = fit_temperature if corpus.model.is_in_nats else fit_scaled_temperature
-    return fit(scores, corpus.lengths, corpus.documents.classes, near=near)
+    documents = corpus.documents
+    return fit(scores, corpus.lengths, documents.classes, documents.times, near=near)

@@ -73,6 +73,8 @@ class ResultSettings:
 
 MAX_MODEL_BYTES = 1 << 50
 TO_PIPE = "standard output, unless it is a terminal"
+# of commands in which each document counts once
+NOT_WEIGHED = ("weight_field",)
 NOT_FOR_COUNTS = ("label", "label_separator", "label_fields", "missing_labels")
 LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize the "
 
@@ -131,7 +133,14 @@ def unlabeled_input(*without: str) -> Any:
     label_field = {"help": LABEL_FIELD + "header row of a table."}
     return part(
         InputSettings,
-        without=(*NOT_FOR_COUNTS, "label_level", "skip_unlabeled", "skip_empty", *without),
+        without=(
+            *NOT_FOR_COUNTS,
+            *NOT_WEIGHED,
+            "label_level",
+            "skip_unlabeled",
+            "skip_empty",
+            *without,
+        ),
         label_field=label_field,
     )
 

@@ -39,7 +39,7 @@ class Vectorize:
         "Labels have the numbers that they have there.",
         file="model",
     )
-    input: InputSettings = part(InputSettings)
+    input: InputSettings = part(InputSettings, without=options.NOT_WEIGHED)
     features: FeatureSettings = part(FeatureSettings)
     run: options.RunSettings = options.run()
 

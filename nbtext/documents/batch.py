@@ -19,7 +19,9 @@ from nbtext.documents.fields import (
     MISSING_KEY,
     NESTED,
     TYPE_NAMES,
+    WEIGHT_UNIT,
     Label,
+    SoftLabel,
     canonical,
     find_delimiter,
     find_indicator,
@@ -30,6 +32,8 @@ from nbtext.documents.fields import (
     read_indicators,
     read_label,
     read_text_value,
+    read_weight,
+    split_shares,
 )
 from nbtext.documents.settings import (
     DEFAULT_TEXT,
@@ -151,6 +155,10 @@ class Batch:
         Number of documents that name an encoding that does not exist, by its name.
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
+    weights : sequence of int, optional
+        How often each document counts, in units of 1 / WEIGHT_UNIT. None: each counts once.
+    shares : dict of int to SoftLabel
+        The soft labels, by the row; the label of such a row is the one with the largest share.
     row_numbers : sequence of int, optional
         The number of each document in its source, ascending, by which its counts are found again.
         None: nothing looks for them.
@@ -186,6 +194,8 @@ class Batch:
     repaired_bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
     groups: list[str] | None = None
+    weights: Sequence[int] | None = None
+    shares: dict[int, SoftLabel] = field(default_factory=dict)
     row_numbers: Sequence[int] | None = None
     origin: str = ""
     line_numbers: Sequence[int | str] | None = None
@@ -342,18 +352,39 @@ class Batch:
 
         take  returns the values of these documents in a column
         """
-        has_rows = self.problems or self.left_out
+        has_rows = self.problems or self.left_out or self.shares
         places = {row: place for place, row in enumerate(kept)} if has_rows else {}
-        names = ("ids", "labels", "groups", "row_numbers", "line_numbers", "fields")
+        names = ("ids", "labels", "groups", "weights", "row_numbers", "line_numbers", "fields")
         columns = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
         problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
         batch = replace(self, **columns, problems=problems, rows=None)
+        batch.shares = {places[row]: each for row, each in self.shares.items() if row in places}
         batch.left_out = {places[row]: why for row, why in self.left_out.items() if row in places}
         batch.matrix = None if self.matrix is None else self.matrix.take(kept)
         batch.columns = tuple(map(take, self.columns))
         return batch
+
+    def spread(self) -> Batch:
+        """Return the batch with one row for each label of a soft label, which has the weight of its
+        share.
+        """
+        if not self.shares:
+            return self
+        rows: list[int] = []
+        labels: list[Label] = []
+        weights: list[int] = []
+        for row in range(len(self)):
+            weight = WEIGHT_UNIT if self.weights is None else self.weights[row]
+            soft = self.shares.get(row)
+            own: Mapping[Any, int] = {self.labels[row]: weight}
+            if soft is not None:
+                own = split_shares(dict(soft.shares), weight)
+            rows += [row] * len(own)
+            labels += own
+            weights += own.values()
+        return replace(self.take(rows), labels=labels, weights=weights, shares={})
 
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
@@ -370,7 +401,7 @@ class Batch:
     def set_label(self, label: str) -> Batch:
         """Return the batch with one label for all documents; one that cannot be read has none."""
         labels = [None if row in self.problems else label for row in range(len(self))]
-        return replace(self, labels=labels)
+        return replace(self, labels=labels, shares={})
 
     def mark_headers(self, settings: InputSettings) -> Batch:
         """Leave out the rows whose values are the names of their fields, which were headers of
@@ -406,7 +437,15 @@ class Batch:
                 return kept or (None if label else label)
             return None if canonical(label) in names else label
 
-        return replace(self, labels=list(map(keep, self.labels)), lists_missing=True)
+        labels = list(map(keep, self.labels))
+        shares: dict[int, SoftLabel] = {}
+        for row, soft in self.shares.items():
+            kept = tuple(pair for pair in soft.shares if canonical(pair[0]) not in names)
+            labels[row] = None
+            if kept:
+                shares[row] = SoftLabel(kept)
+                labels[row] = shares[row].label
+        return replace(self, labels=labels, shares=shares, lists_missing=True)
 
     def filter(self, settings: InputSettings) -> Batch:
         """Leave out the documents that the settings exclude."""
@@ -598,6 +637,7 @@ def make_batch(
         if sum(len(text or "") for text in texts) > limit:
             found.setdefault(row, too_long(limit))
     labels: list[Label]
+    shares: dict[int, SoftLabel] = {}
     if settings.label_fields:
         names = settings.indicator_labels
         rows = zip(*(columns.get(name, missing) for name in names), strict=True)
@@ -606,10 +646,20 @@ def make_batch(
         name = settings.label_field
         read_one = partial(read_label, name=name, settings=settings)
         given = columns.get(name, [MISSING_KEY] * len(numbers))
-        labels = read_each(given, read_one, found)
+        labels = []
+        for row, label in enumerate(read_each(given, read_one, found)):
+            if isinstance(label, SoftLabel):
+                shares[row] = label
+            labels.append(label.label if isinstance(label, SoftLabel) else label)
         if settings.folder is not None:
             for row, value in enumerate(given):
                 labels[row] = settings.folder if value is MISSING_KEY else labels[row]
+    weights = None
+    if settings.weight_field is not None:
+        name = settings.weight_field
+        given = columns.get(name, missing)
+        weights = read_each(given, partial(read_weight, name=name), found)
+        weights = [weight or WEIGHT_UNIT for weight in weights]
     groups = None
     if settings.split is not None:
         groups = read_groups(read(settings.split.field), settings.split, origin, numbers, found)
@@ -620,6 +670,8 @@ def make_batch(
         ]
     batch = Batch(ids, join_fields(fields, settings), labels, origin=origin, line_numbers=numbers)
     batch.groups = groups
+    batch.weights = weights
+    batch.shares = {row: soft for row, soft in shares.items() if row not in found}
     for condition in settings.where:
         for row, value in enumerate(columns.get(condition.field, missing)):
             if row not in problems and not holds(condition, value):

@@ -14,9 +14,13 @@ from typing import Any
 
 from nbtext.documents.settings import Condition, InputSettings
 from nbtext.errors import InputError, SettingsError, list_some
+from nbtext.records import frozen
 
 # one label; several, or none, in a list; None if the source gives no label
 Label = str | tuple[str, ...] | None
+WEIGHT_UNIT = 256  # how often a document counts is a whole number of 1 / WEIGHT_UNIT
+MAX_WEIGHT = 10_000
+SHARES_TOLERANCE = 0.01  # of the sum of shares, which may be rounded
 FIELDS_HINT = (
     "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
 )
@@ -132,14 +136,87 @@ def join_labels(labels: Sequence[str], separator: str) -> str:
     return separator.join(quoted)
 
 
-def read_label(value: Any, name: str, settings: InputSettings) -> Label:
-    """Return the labels of a value of JSON, of a database or of an Arrow table: one value, or a
-    list of them.
+@frozen
+class SoftLabel:
+    """What several annotators say of a document: the share of each label, sorted by label."""
+
+    shares: tuple[tuple[str, float], ...]
+
+    @property
+    def label(self) -> str:
+        """The label with the largest share; of equal ones the first."""
+        return max(self.shares, key=lambda pair: pair[1])[0]
+
+
+def read_weight(value: Any, name: str) -> int:
+    """Return how often a document counts, in units of 1 / WEIGHT_UNIT.
+
+    raises  InputError: it is missing, no number, negative, too large, or rounded to 0
+    """
+    text = name_of(value)
+    if text is None:
+        hint = "--weight-field needs a number for each document"
+        raise InputError(f"the document has no `{name}`", hint=hint)
+    try:
+        return round_weight(float(text))
+    except ValueError:
+        what = f"the weight `{name}` is {text[:MAX_CHARACTERS_OF_EACH]!r}"
+        hint = f"give a number from 1/{WEIGHT_UNIT} to {MAX_WEIGHT:,}"
+        raise InputError(what, hint=hint) from None
+
+
+def round_weight(weight: float) -> int:
+    """Return a weight in units of 1 / WEIGHT_UNIT; ValueError if it is out of bounds."""
+    if not 0 < weight <= MAX_WEIGHT or not round(weight * WEIGHT_UNIT):
+        raise ValueError(weight)
+    return round(weight * WEIGHT_UNIT)
+
+
+def split_shares(shares: Mapping[str, float], weight: int = WEIGHT_UNIT) -> dict[str, int]:
+    """Return the weight of each label of a soft label, in units of 1 / WEIGHT_UNIT.
+
+    They are rounded by the largest remainders, so that their sum is the weight of the document.
+    Labels whose share is rounded to 0 are left out.
+
+    shares  of the labels, which are normalized
+    """
+    total = sum(shares.values())
+    exact = {label: share / total * weight for label, share in sorted(shares.items())}
+    units = {label: int(number) for label, number in exact.items()}
+    by_remainder = sorted(exact, key=lambda label: units[label] - exact[label])
+    for label in by_remainder[: weight - sum(units.values())]:
+        units[label] += 1
+    return {label: number for label, number in units.items() if number}
+
+
+def read_shares(value: Any, name: str) -> SoftLabel | None:
+    """Return the soft label of an object of shares; None if it is another object.
+
+    raises  InputError: a share is negative, or they do not sum to 1
+    """
+    try:
+        pairs = [(name_of(label), float(share)) for label, share in value.items()]
+    except (TypeError, ValueError):
+        return None
+    shares = {label: share for label, share in pairs if label is not None}
+    if len(shares) < len(pairs) or not shares:
+        return None
+    total = sum(shares.values())
+    if min(shares.values()) < 0 or abs(total - 1) > SHARES_TOLERANCE:
+        what = f"the shares of `{name}` should be at least 0 and sum to 1, not {total:g}"
+        hint = "divide numbers of votes by their sum, which --weight-field can name"
+        raise InputError(what, hint=hint)
+    return SoftLabel(tuple((label, share) for label, share in sorted(shares.items()) if share))
+
+
+def read_label(value: Any, name: str, settings: InputSettings) -> Label | SoftLabel:
+    """Return the labels of a value of JSON, of a database or of an Arrow table: one value, a list
+    of them, or an object of the share of each.
 
     Raises
     ------
     InputError
-        The value is an object, or a list of lists or objects.
+        The value is another object, or a list of lists or objects.
     """
     if isinstance(value, list | tuple):
         for item in value:
@@ -148,6 +225,8 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label:
                 raise InputError(what, hint=_hint_of_keys(item, name))
         return collect_labels(value)
     if isinstance(value, dict):
+        if (shares := read_shares(value, name)) is not None:
+            return shares
         what = f"`{name}` is an object, expected a text, a number or a list"
         raise InputError(what, hint=_hint_of_keys(value, name))
     return split_label(text_of(value), settings)
@@ -336,6 +415,8 @@ def find_fields(
     places |= {name: find(name, "--text-field") for name in settings.text_field}
     places[settings.id_field] = find(settings.id_field, "--id-field", DEFAULTS.id_field)
     places |= {each.field: find(each.field, "--where") for each in settings.where}
+    if settings.weight_field is not None:
+        places[settings.weight_field] = find(settings.weight_field, "--weight-field")
     if settings.split is not None:
         places[settings.split.field] = find(settings.split.field, settings.split.option)
     return {name: found for name, found in places.items() if found}
@@ -385,6 +466,8 @@ def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split is not None:
         raise _without_fields(path, settings.split.option, f"field `{settings.split.field}`")
+    if settings.weight_field is not None:
+        raise _without_fields(path, "--weight-field", f"field `{settings.weight_field}`")
     if settings.where:
         raise _without_fields(path, "--where", f"field `{settings.where[0].field}`")
     if settings.separate_fields and len(settings.text_field) > 1:

@@ -20,7 +20,7 @@ from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_obje
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
 from nbtext.documents.decoding import BOM, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, read_indicators, read_label, text_of
+from nbtext.documents.fields import Label, SoftLabel, read_indicators, read_label, text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, origin_of
@@ -99,7 +99,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     others.
     """
     settings = lines.settings
-    if not settings.text_field or settings.where:
+    if not settings.text_field or settings.where or settings.weight_field is not None:
         raise _UnusualLineError
     groups = () if settings.split is None else (settings.split.field,)
     label_fields = settings.label_fields or (settings.label_field,)
@@ -153,7 +153,10 @@ def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
 def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
     """Return the labels of a text, or of the JSON of a list."""
     scanned = decoder.decode(value.decode()) if isinstance(value, bytes) else value
-    return read_label(scanned, settings.label_field, settings)
+    label = read_label(scanned, settings.label_field, settings)
+    if isinstance(label, SoftLabel):
+        raise _UnusualLineError
+    return label
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:

@@ -200,6 +200,12 @@ class InputOptions(Settings):
         parse=parse_names,
         metavar="NAME,NAME…",
     )
+    weight_field: str | None = setting(
+        None,
+        "Column or JSON key that says how often the document counts, such as 2 or 0.5, in steps of 1/256. By "
+        "default, each counts once.",
+        metavar="NAME",
+    )
     skip_unlabeled: bool = setting(
         False,
         "Leave out the documents without a label, and print their number. By default, one is an error.",
@@ -322,6 +328,8 @@ class InputSettings(InputOptions):
         others = [condition.field for condition in self.where]
         if self.split is not None:
             others.append(self.split.field)
+        if self.weight_field is not None:
+            others.append(self.weight_field)
         return (*self.text_field, *self.label_names, self.id_field, *others)
 
     def group_by(self, field: str | None, option: str = "--group-field") -> InputSettings:

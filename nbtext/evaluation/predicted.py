@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nbtext.documents.batch import Batch, ReadCount
-from nbtext.documents.fields import MISSING_KEY, find_value, format_names, is_number, read_label
+from nbtext.documents.fields import (
+    MISSING_KEY,
+    SoftLabel,
+    find_value,
+    format_names,
+    is_number,
+    read_label,
+)
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.settings import NO_QUOTING, VALUES, InputSettings
@@ -290,7 +297,8 @@ class PredictionsFile:
         found = read_label(
             value, self._fields.label or "label", InputSettings(label_separator=separator)
         )
-        return found if isinstance(found, tuple) else (found,) if found else ()
+        label = found.label if isinstance(found, SoftLabel) else found
+        return label if isinstance(label, tuple) else (label,) if label else ()
 
     def _all(self) -> Iterator[Record]:
         return chain.from_iterable(self._records.values())

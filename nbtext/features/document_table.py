@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Limits, Mask
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import ModelError
 from nbtext.features import csr
 from nbtext.records import LazyProperty, frozen
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 SUMMED = 1024  # documents whose counts are summed at once
 # of documents without a token: the last to be retained, so that others are always in a sample
 EMPTY_HASH = 2**64 - 1
-# how often a document counts is a whole number of this share
-WEIGHT_UNIT = 256
 OPTIONAL_COLUMNS = ("weights", "rows", "groups", "token_lengths", "n_tokens")
 MAX_BITS = 20  # of a count that is sorted beside its row and its column
 
@@ -121,6 +120,37 @@ class DocumentTable:
         if self.weights is not None:
             return self
         return replace(self, weights=np.full(len(self), WEIGHT_UNIT, dtype=np.int64))
+
+    @property
+    def multiplicities(self) -> Array:
+        """How often each document counts, (n_documents,): int64 if all are whole numbers, else
+        float64.
+        """
+        if self.weights is None:
+            return np.ones(len(self), dtype=np.int64)
+        whole, rest = np.divmod(self.weights, WEIGHT_UNIT)
+        return self.weights / WEIGHT_UNIT if rest.any() else whole
+
+    @property
+    def times(self) -> Floats | None:
+        """How often each document counts, (n_documents,) float64; None: once."""
+        return None if self.weights is None else self.weights / WEIGHT_UNIT
+
+    @property
+    def n_documents(self) -> int | float:
+        """The sum of how often each document counts."""
+        if self.weights is None:
+            return len(self)
+        number: int | float = self.multiplicities.sum().item()
+        return number
+
+    def count_by_class(self, n_classes: int) -> Array:
+        """Return how many documents of each class there are, (n_classes,)."""
+        if self.weights is None:
+            return np.bincount(self.classes, minlength=n_classes).astype(np.int64)
+        counts = np.zeros(n_classes, dtype=self.multiplicities.dtype)
+        np.add.at(counts, self.classes, self.multiplicities)
+        return counts
 
     @property
     def has_lengths(self) -> bool:

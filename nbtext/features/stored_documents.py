@@ -179,6 +179,7 @@ class Spill:
         self._lock = threading.Lock()
         self._n_entries = self._n_documents = self._n_classes = self._n_read = 0
         self._files: list[ArrayFile] = []
+        self._is_allowed = True
 
     @property
     def is_begun(self) -> bool:
@@ -187,13 +188,17 @@ class Spill:
         """
         return bool(self._files)
 
+    def keep_in_memory(self) -> None:
+        """Keep all documents in memory: files have no weights of documents."""
+        self._is_allowed = False
+
     def add(self, documents: DocumentTable) -> bool:
         """Count documents; return whether documents are to be stored."""
         with self._lock:
             self._n_entries += len(documents.indices)
             self._n_documents += len(documents)
             self._n_classes = max(self._n_classes, int(documents.classes.max(initial=0)) + 1)
-            if not self._files and self._n_entries > MAX_ENTRIES_IN_MEMORY:
+            if self._is_allowed and not self._files and self._n_entries > MAX_ENTRIES_IN_MEMORY:
                 self._begin()
         return self.is_begun
 

@@ -6,7 +6,7 @@ import threading
 from collections import Counter as Numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from nbtext.bayes.class_statistics import (
     count_classes,
     count_label_sets,
     sum_over_sets,
+    weigh_classes,
 )
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, check_label
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import ModelError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
@@ -178,7 +180,7 @@ class CorpusCounts:
     weighting: Weighting | None = None
     below: Annotated[int, Limits(0, ALL_HASHES)] = ALL_HASHES
     label_sets: tuple[LabelSet, ...] | None = None
-    empty: Mapping[LabelSet, int] | None = None
+    empty: Mapping[LabelSet, int | float] | None = None
     stored: StoredDocuments | None = None
 
     @property
@@ -189,15 +191,15 @@ class CorpusCounts:
         )
 
     @property
-    def empty_documents(self) -> Mapping[LabelSet, int] | None:
+    def empty_documents(self) -> Mapping[LabelSet, int | float] | None:
         """How many documents of each label set hold no token; None: not known."""
         return self._count_empty(self.sample) if self.has_all_documents else self.empty
 
     def _count_empty(self, documents: DocumentTable) -> Numbers[LabelSet]:
         sets = self.sets
-        return Numbers(
-            sets[k] for k in documents.classes[documents.hashes == np.uint64(EMPTY_HASH)].tolist()
-        )
+        empty = documents.filter(documents.hashes == np.uint64(EMPTY_HASH))
+        numbers = empty.count_by_class(len(sets))
+        return Numbers({sets[k]: numbers[k].item() for k in np.flatnonzero(numbers)})
 
     @property
     def task(self) -> str:
@@ -216,7 +218,8 @@ class CorpusCounts:
         """
         first = self.sample.hashes[:SELECTION_SIZE]
         hashes = np.unique(first[first != np.uint64(EMPTY_HASH)])
-        is_complete = len(first) == self.statistics.n_documents and len(hashes) < N_TRAINED
+        is_complete = len(first) == len(self.sample) and self.has_all_documents
+        is_complete &= len(hashes) < N_TRAINED
         hashes = hashes[:N_TRAINED]
         return hashes if is_complete else np.append(hashes, hashes[-1:])
 
@@ -228,7 +231,7 @@ class CorpusCounts:
     @property
     def has_all_documents(self) -> bool:
         """Whether every document is retained."""
-        return len(self.sample) == self.statistics.n_documents
+        return self.sample.n_documents == self.statistics.n_documents
 
     def check_complete(self) -> None:
         """Raise ModelError unless every document is retained."""
@@ -517,6 +520,9 @@ class _Union:
         spills = [stored.spill for stored in known if stored is not None]
         if not spills:
             return [counts.sample for counts in corpora], None
+        if any(counts.sample.weights is not None for counts in corpora):
+            what = "documents with weights or soft labels are too many for memory"
+            raise ModelError(what, hint="use fewer documents, or a Naive Bayes model")
         parts = [
             stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
             for counts, stored, columns, sets in zip(
@@ -579,7 +585,9 @@ class CorpusCounter:
         self._counter: Counter | MatrixCounter | None = None  # of the first batch's kind
         self._settings = settings
         self._sample_size = sample_size
-        self._codes: dict[LabelSet, int] = {}
+        # the number of each label set with a weight of its documents
+        self._codes: dict[tuple[LabelSet, int], int] = {}
+        self._has_weights = False  # whether a batch has weights of documents
         self._has_lists = False  # whether a batch has lists of labels
         self._class_documents: list[int] = []
         self._empty: Numbers[int] = Numbers()  # documents without a token, by code
@@ -593,7 +601,8 @@ class CorpusCounter:
         is_matrix = isinstance(self._counter, MatrixCounter)
         has_begun = self._counter is not None
         is_other = has_begun and is_matrix != (batch.matrix is not None)
-        return is_other or (self._has_lists and len(self._codes) >= MAX_SETS)
+        has_many = self._has_lists or self._has_weights
+        return is_other or (has_many and len(self._codes) >= MAX_SETS)
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read.
@@ -602,11 +611,27 @@ class CorpusCounter:
         numbers documents in the order in which they are added.
         """
         refuse_long_texts(batch, self._settings)
+        batch = batch.spread()
         counting = self._begin(batch)
         self._has_lists |= batch.has_lists
+        if batch.weights is not None:
+            self._has_weights = True
+            if self._spill is not None:
+                self._spill.keep_in_memory()
         lists = batch.known_labels()
-        codes = {labels: self._code(labels, lists, batch) for labels in dict.fromkeys(lists)}
-        classes = np.array(list(map(codes.__getitem__, lists)), dtype=np.int32)
+        keys: Sequence[Any] = lists
+        codes: dict[Any, int]
+        if batch.weights is None:
+            codes = {
+                each: self._code(each, WEIGHT_UNIT, lists, batch) for each in dict.fromkeys(lists)
+            }
+        else:
+            keys = list(zip(lists, batch.weights, strict=True))
+            codes = {
+                (labels, weight): self._code(labels, weight, lists, batch)
+                for labels, weight in dict.fromkeys(keys)
+            }
+        classes = np.array(list(map(codes.__getitem__, keys)), dtype=np.int32)
         documents = counting.count(batch.features, classes, self._reservoir.below)
         if batch.groups:
             groups = np.array(batch.groups, dtype=object)
@@ -639,9 +664,9 @@ class CorpusCounter:
                 self._reservoir = Reservoir(None, self._sorted_codes, None)
         return self._counter
 
-    def _code(self, labels: LabelSet, lists: Sequence[LabelSet], batch: Batch) -> int:
-        """Return the number of the set of some labels."""
-        code = self._codes.setdefault(tuple(sorted(set(labels))), len(self._codes))
+    def _code(self, labels: LabelSet, weight: int, lists: Sequence[LabelSet], batch: Batch) -> int:
+        """Return the number of the set of some labels, of documents with a weight."""
+        code = self._codes.setdefault((tuple(sorted(set(labels))), weight), len(self._codes))
         if code == len(self._class_documents):
             for label in labels:
                 if len(label) > MAX_LABEL_CHARACTERS:
@@ -650,7 +675,9 @@ class CorpusCounter:
         return code
 
     def _sorted_codes(self) -> Integers32:
-        """Return for each label set, in order of first occurrence, its place in sorted order."""
+        """Return for each label set and weight, in order of first occurrence, its place in sorted
+        order.
+        """
         places = np.empty(len(self._codes), dtype=np.int32)
         order = np.array([code for _, code in sorted(self._codes.items())], dtype=np.int64)
         places[order] = np.arange(len(places), dtype=np.int32)
@@ -660,8 +687,8 @@ class CorpusCounter:
         """Return the counts of all batches, with sorted features and labels; no more batches can be
         added.
         """
-        sets = tuple(sorted(self._codes))
-        by_code = list(self._codes)
+        pairs = sorted(self._codes)
+        sets = tuple(dict.fromkeys(labels for labels, _ in pairs))
         sorted_codes = self._sorted_codes()
         counting = self._counter or counter(self._settings)
         self._counter = None
@@ -682,6 +709,14 @@ class CorpusCounter:
         sample = sample if has_weights else sample.arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         weighting = None
+        if self._has_weights:
+            numbers = {labels: number for number, labels in enumerate(sets)}
+            set_of = np.array([numbers[labels] for labels, _ in pairs], dtype=np.int32)
+            weights = np.array([weight for _, weight in pairs], dtype=np.int64)
+            statistics = weigh_classes(statistics, weights, set_of, len(sets))
+            sample = replace(
+                sample, weights=weights[sample.classes], classes=set_of[sample.classes]
+            )
         if has_weights:
             statistics = count_classes(sample, len(columns), len(sets))
             weighting = Weighting()
@@ -698,13 +733,22 @@ class CorpusCounter:
             weighting,
             below=self._reservoir.below,
             label_sets=label_sets,
-            empty=None
-            if self._sample_size == 0
-            else {by_code[code]: n for code, n in self._empty.items()},
+            empty=None if self._sample_size == 0 else self._sum_empty(),
             stored=stored,
         )
         counts = counts.drop_unused_features() if is_trimmed else counts
         return counts.drop_unused_sets().with_known_bound()
+
+    def _sum_empty(self) -> dict[LabelSet, float]:
+        """Return how many documents of each label set hold no token."""
+        units: Numbers[LabelSet] = Numbers()
+        for (labels, weight), code in self._codes.items():
+            if code in self._empty:
+                units[labels] += self._empty[code] * weight
+        return {
+            labels: number / WEIGHT_UNIT if number % WEIGHT_UNIT else number // WEIGHT_UNIT
+            for labels, number in units.items()
+        }
 
     def _statistics(
         self, counting: Counter | MatrixCounter, sorted_codes: Integers32

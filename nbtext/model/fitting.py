@@ -181,9 +181,7 @@ class Fitting:
         if is_used and sample is not counts.sample:
             hapax_sums = count_hapaxes(counts.statistics, sample, self.is_new)
         empty = counts.empty
-        n_empty = (
-            None if empty is None else np.array([empty.get(each, 0) for each in counts.sets], int)
-        )
+        n_empty = None if empty is None else np.array([empty.get(each, 0) for each in counts.sets])
         return LeaveOneOut(
             *weighted,
             self.unseen,

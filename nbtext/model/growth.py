@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import are_exact
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -334,7 +335,7 @@ def check_growth(model: TrainedModel) -> None:
     if not counts.statistics.knows_documents:
         what = f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word"
         raise ModelError(what, hint="train on the texts, or convert a pipeline of binary counts")
-    if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_fractional:
+    if not are_exact(counts.statistics.occurrences) and not counts.statistics.is_fractional:
         raise ModelError(
             f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again
         )

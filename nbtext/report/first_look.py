@@ -56,11 +56,13 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
     empty = counts.empty_documents or {}
     hashes = counts.sample.hashes[counts.sample.indptr[1:] > counts.sample.indptr[:-1]]
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
+    if counts.sample.weights is not None:  # a soft label is several documents of one text
+        n_repeated = 0
     labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
         int(statistics.n_documents),
         labels,
-        sum(empty.values()),
+        int(sum(empty.values())),
         (n_repeated, len(hashes)),
         _estimate_near(counts, views),
         statistics.totals is None,

@@ -38,7 +38,9 @@ class Compare:
     curves: CurveSettings = part(CurveSettings)
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
-    input: InputSettings = part(InputSettings, without=options.NOT_FOR_COUNTS)
+    input: InputSettings = part(
+        InputSettings, without=(*options.NOT_FOR_COUNTS, *options.NOT_WEIGHED)
+    )
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = part(
         ModelSettings, without=("model", "keep_sample"), is_open=True

@@ -44,7 +44,7 @@ class Export:
     )
     result: options.ResultSettings = part(options.ResultSettings, without=("output", "to"))
     output: str | None = options.new_model("File to write.", file="exported model")
-    input: InputSettings = part(InputSettings)
+    input: InputSettings = part(InputSettings, without=options.NOT_WEIGHED)
     run: options.RunSettings = options.run()
 
 

@@ -40,6 +40,6 @@ class Review:
     )
     report: str | None = options.report()
     result: options.ResultSettings = options.result()
-    input: InputSettings = part(InputSettings)
+    input: InputSettings = part(InputSettings, without=options.NOT_WEIGHED)
     features: FeatureSettings = part(FeatureSettings, without=AFTER_COUNTING)  # counts are compared
     run: options.RunSettings = options.run()

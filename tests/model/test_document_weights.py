@@ -1,0 +1,120 @@
+"""Weights of documents, and soft labels: exact counts, and the same models as of repeated
+documents.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import LeaveOneOut
+from nbtext.documents.batch import Batch
+from nbtext.documents.fields import SoftLabel, split_shares
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+
+TEXTS = [
+    "the cat sat",
+    "the dog sat down",
+    "a cat ran",
+    "the dog ran and ran",
+    "cat and dog and cat",
+    "down the road",
+    "the cat sat",
+    "road and down",
+]
+LABELS = ["x", "y", "x", "y", "x", "y", "y", "x"]
+FRACTIONS = [128, 300, 256, 512, 77, 256, 1000, 640]
+
+
+def count(
+    texts: Sequence[str], labels: Sequence[str], weights: Sequence[int] | None = None
+) -> CorpusCounts:
+    counter = CorpusCounter(FeatureSettings(), sample_size=None)
+    ids = [str(row) for row in range(len(texts))]
+    counter.add(Batch(ids, (list(texts),), list(labels), weights=weights))
+    return counter.finish()
+
+
+def arrays(counts: CorpusCounts) -> list[tuple[str, bytes]]:
+    statistics = counts.statistics
+    columns = (statistics.class_documents, *statistics.entries)
+    return [(column.dtype.str, column.tobytes()) for column in columns]
+
+
+def test_a_weight_of_two_is_the_document_twice() -> None:
+    times = [2, 1, 3, 1, 2, 1, 1, 2]
+    repeated = count(
+        [text for text, n in zip(TEXTS, times, strict=True) for _ in range(n)],
+        [label for label, n in zip(LABELS, times, strict=True) for _ in range(n)],
+    )
+    weighed = count(TEXTS, LABELS, [256 * n for n in times])
+    assert arrays(weighed) == arrays(repeated)
+    assert weighed.sample.n_documents == repeated.statistics.n_documents
+    assert arrays(replace(weighed, statistics=weighed.count(weighed.sample))) == arrays(repeated)
+
+
+def test_sums_of_weights_are_exact() -> None:
+    """Parts add up to the whole, and what is subtracted leaves the rest, byte for byte."""
+    whole = count(TEXTS, LABELS, FRACTIONS)
+    one = count(TEXTS[:3], LABELS[:3], FRACTIONS[:3])
+    other = count(TEXTS[3:], LABELS[3:], FRACTIONS[3:])
+    assert arrays(one + other) == arrays(whole)
+    assert arrays(whole - other) == arrays(one)
+    assert whole.statistics.class_documents.tolist() == [
+        sum(w for w, label in zip(FRACTIONS, LABELS, strict=True) if label == name) / 256
+        for name in "xy"
+    ]
+    assert not whole.statistics.is_fractional
+    halves = [count(TEXTS, LABELS, [128] * 8)] * 2
+    assert arrays(halves[0] + halves[1]) == arrays(count(TEXTS, LABELS))
+
+
+@pytest.mark.parametrize("name", list(EVENT_MODELS))
+@pytest.mark.parametrize("weights", [FRACTIONS, [512, 256, 256, 768, 256, 256, 512, 256]])
+def test_leave_one_out_subtracts_the_weights(name: str, weights: list[int]) -> None:
+    """The scores of each text are those of a refit without all of its weight."""
+    model = EVENT_MODELS[name]
+    counts = count(TEXTS, LABELS, weights)
+
+    def summarize(corpus: CorpusCounts) -> CorpusCounts:
+        sample = corpus.sample.binarize() if model.is_binary else corpus.sample
+        statistics = corpus.statistics.binarize() if model.is_binary else corpus.statistics
+        if model.sufficient_statistics is not None:
+            statistics = model.sufficient_statistics(statistics, sample, n_values=3)
+        return replace(corpus, statistics=statistics, sample=sample)
+
+    whole = summarize(counts)
+    prior = "empirical"
+    corpus = LeaveOneOut(whole.statistics, whole.sample, None, model, prior)
+    if name == "gaussian":  # whose ε is that of the whole corpus
+        pytest.skip("its refit has another ε")
+    (scores,) = corpus.scores(0.5)
+    for row in range(len(whole.sample)):
+        is_left_out = counts.sample.hashes == counts.sample.hashes[row]
+        rest = summarize(counts.take(np.flatnonzero(~is_left_out)))
+        scorer = model.compile(rest.statistics, smoothing=0.5)
+        one = whole.sample.slice(row, row + 1)
+        documents = rest.statistics.class_documents
+        expected = scorer.scores(one.indptr, one.indices, one.counts)[0]
+        expected = expected + np.log(documents / documents.sum())
+        assert scores[row] == pytest.approx(expected, abs=1e-9)
+
+
+def test_shares_are_rounded_to_the_weight() -> None:
+    thirds = dict.fromkeys("abc", 1 / 3)
+    assert split_shares(thirds) == {"a": 86, "b": 85, "c": 85}
+    assert split_shares({"a": 0.999, "b": 0.001}) == {"a": 256}
+    assert split_shares({"a": 0.7, "b": 0.3}, 1000) == {"a": 700, "b": 300}
+
+
+def test_a_soft_label_is_weighted_documents_of_one_text() -> None:
+    soft = SoftLabel((("x", 0.25), ("y", 0.75)))
+    batch = Batch(["1", "2"], (TEXTS[:2],), ["y", "x"], weights=[512, 256], shares={0: soft})
+    counter = CorpusCounter(FeatureSettings(), sample_size=None)
+    counter.add(batch)
+    expected = count([TEXTS[0], TEXTS[0], TEXTS[1]], ["x", "y", "x"], [128, 384, 256])
+    assert arrays(counter.finish()) == arrays(expected)
+    assert batch.take([0]).spread().labels == ["x", "y"]
