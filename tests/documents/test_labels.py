@@ -2,8 +2,6 @@
 format.
 """
 
-import csv
-import io
 import json
 import sqlite3
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_files import write_rows
 
 from nbtext.documents.fields import join_labels, split_label
 from nbtext.documents.settings import InputSettings
@@ -32,34 +31,11 @@ def read_lists(path: Path, **settings: Any) -> Lists:
     return found
 
 
-def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
+def write_columns(path: Path, columns: dict[str, list[Any]]) -> Path:
     """Write rows in the format of the suffix."""
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(rows))
-    elif path.suffix in (".csv", ".tsv"):
-        file = io.StringIO()
-        writer = csv.DictWriter(
-            file, list(columns), delimiter="," if path.suffix == ".csv" else "\t"
-        )
-        writer.writeheader()
-        writer.writerows(rows)
-        path.write_text(file.getvalue())
-    elif path.suffix == ".db":
-        with sqlite3.connect(path) as connection:
-            names = ", ".join(f'"{name}"' for name in columns)
-            holes = ", ".join("?" * len(columns))
-            connection.execute(f"create table t ({names})")
-            connection.executemany(
-                f"insert into t values ({holes})", [tuple(row.values()) for row in rows]
-            )
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.table(columns), path)
+    write_rows(
+        path, [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    )
     return path
 
 
@@ -72,7 +48,7 @@ of_any_format = pytest.mark.parametrize(
 def test_lists(tmp_path: Path, suffix: str) -> None:
     """A list holds labels, each once, in its order; an empty list is a document without label."""
     columns = {"text": ["x"] * 4, "label": [["b", "a", "b"], [], ["a"], ["c, d"]]}
-    assert read_lists(write_rows(tmp_path / f"t{suffix}", columns)) == LABELS
+    assert read_lists(write_columns(tmp_path / f"t{suffix}", columns)) == LABELS
 
 
 @of_any_format
@@ -81,7 +57,7 @@ def test_separator(tmp_path: Path, suffix: str) -> None:
     holds.
     """
     columns = {"text": ["x"] * 4, "label": ["b | a|b|", "", "a", "c, d"]}
-    path = write_rows(tmp_path / f"t{suffix}", columns)
+    path = write_columns(tmp_path / f"t{suffix}", columns)
     assert read_lists(path, label_separator="|") == LABELS
     assert read_lists(path) == [("b | a|b|",), None, ("a",), ("c, d",)]
 
@@ -95,7 +71,7 @@ def test_columns(tmp_path: Path, suffix: str) -> None:
         "a": [1, 0, 1, 0],
         "c, d": [False, False, False, True],
     }
-    path = write_rows(tmp_path / f"t{suffix}", columns)
+    path = write_columns(tmp_path / f"t{suffix}", columns)
     assert read_lists(path, label_fields=("b", "a", "c, d")) == LABELS
 
 
@@ -103,7 +79,7 @@ def test_columns(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("value", ["2", "yes", ""])
 def test_columns_of_other_values(tmp_path: Path, suffix: str, value: str) -> None:
     """Another value is an error of its row."""
-    path = write_rows(
+    path = write_columns(
         tmp_path / f"t{suffix}", {"text": ["x", "y"], "a": ["1", "0"], "b": ["0", value]}
     )
     with pytest.raises(InputError, match=r"`b` .*(expected 0 or 1|empty item)"):
@@ -114,7 +90,7 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
     """A column that is not there is an error, unless the model remembers it, and the documents have
     no labels.
     """
-    path = write_rows(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
+    path = write_columns(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
     with pytest.raises(InputError, match=r"no column `b`.*--label-fields"):
         read_lists(path, label_fields=("a", "b"))
     assert read_lists(path, label_fields=("a", "b"), remembered=("label_field",)) == [None]
@@ -158,7 +134,7 @@ def test_items_of_lists(tmp_path: Path, item: str, labels: tuple[str, ...] | Non
 
 def test_parts_of_a_batch(tmp_path: Path) -> None:
     """Slices and the rest of a batch keep their lists."""
-    path = write_rows(
+    path = write_columns(
         tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]}
     )
     (batch,) = open_source([str(path)], InputSettings()).batches()
@@ -179,7 +155,7 @@ def test_parts_of_a_batch(tmp_path: Path) -> None:
 
 def test_one_label_for_all(tmp_path: Path) -> None:
     """`label` takes the place of lists."""
-    path = write_rows(tmp_path / "t.jsonl", {"text": ["x", "y"], "label": [["b", "a"], []]})
+    path = write_columns(tmp_path / "t.jsonl", {"text": ["x", "y"], "label": [["b", "a"], []]})
     assert read_lists(path, label="q") == [("q",)] * 2
 
 
@@ -269,7 +245,7 @@ def test_lists_of_objects(tmp_path: Path, suffix: str, name: str) -> None:
     if suffix in (".csv", ".tsv", ".db"):
         values = list(map(json.dumps, values))
     columns = {"text": ["x"] * 4, name.partition(".")[0]: values}
-    path = write_rows(tmp_path / f"t{suffix}", columns)
+    path = write_columns(tmp_path / f"t{suffix}", columns)
     assert read_lists(path, label_field=name) == [labels for _, labels in OBJECTS]
 
 
@@ -310,7 +286,7 @@ def test_objects_of_indicators(tmp_path: Path, suffix: str) -> None:
         values[2] = "{}"
     elif suffix == ".parquet":
         values = [value and {key: float(each) for key, each in value.items()} for value in values]
-    path = write_rows(tmp_path / f"t{suffix}", {"text": ["x"] * 5, "cats": values})
+    path = write_columns(tmp_path / f"t{suffix}", {"text": ["x"] * 5, "cats": values})
     found = read_lists(path, label_fields=("cats.GOOD", "cats.BAD"))
     assert found == [("GOOD",), ("BAD",), (), None, ("GOOD", "BAD")]
     if suffix == ".jsonl":

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_texts import count_texts
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import (
     assign_folds,
@@ -17,7 +17,6 @@ from nbtext.evaluation.cross_validation import (
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.folds import stratified_folds
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.text_classifier import TextClassifier
 
 WORDS = [f"w{n}" for n in range(12)]
@@ -40,15 +39,9 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def corpus_of(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
-    builder = CorpusCounter(features, sample_size=None)
-    builder.add(Batch([""] * len(texts), (texts,), list(labels)))
-    return builder.finish()
-
-
 def test_more_folds_than_documents() -> None:
     """The error states both numbers."""
-    corpus = corpus_of(["a b", "b c"], ["x", "y"], FeatureSettings())
+    corpus = count_texts([("a b", "x"), ("b c", "y")])
     with pytest.raises(SettingsError, match="3 folds need at least as many documents; found 2"):
         assign_folds(corpus.sample, FoldSettings(folds=3))
 
@@ -67,7 +60,7 @@ def test_equals_refits(split: str, options: dict[str, Any]) -> None:
     of the earlier ones.
     """
     classifier = TextClassifier(**options)
-    corpus = corpus_of(TEXTS, LABELS, classifier.feature_settings)
+    corpus = count_texts(zip(TEXTS, LABELS, strict=True), classifier.feature_settings)
     # a document is found again in the sample by the one word that only it has
     assert corpus.vocabulary is not None
     columns = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
@@ -104,7 +97,7 @@ def test_a_label_that_is_only_in_one_fold() -> None:
     """Where it is held out, the models do not know it, and its document is simply wrong."""
     texts = [*TEXTS, "unique words here"]
     labels = [*LABELS, "lonely"]
-    corpus = corpus_of(texts, labels, FeatureSettings())
+    corpus = count_texts(zip(texts, labels, strict=True))
     folds = stratified_folds(corpus.sample.classes, 4, seed=1)
     found = list(
         cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter, why_plain
@@ -225,28 +226,17 @@ def test_scores_are_those_of_the_weighted_rows(
     scorer = SparseWeights(
         bias, default, starts, classes.astype(np.int32), deltas[features, classes], base, base_scale
     )
-    scores, n_tokens, n_known = counter(settings, vocabulary).scores(
-        [texts], Weighting(tf, norm, idf), scorer
-    )
+    weighting = Weighting(tf, norm, idf)
+    scores, n_tokens, n_known = counter(settings, vocabulary).scores([texts], weighting, scorer)
     rows = counter(settings, vocabulary).rows([texts])
-    dense = np.zeros((len(texts), n_features))
-    dense[np.repeat(np.arange(len(texts)), np.diff(rows.indptr)), rows.indices] = rows.counts
-    known = dense.sum(axis=1)
-    if tf == "binary":
-        dense = (dense > 0).astype(float)
-    elif tf == "log":
-        dense = np.where(dense > 0, 1 + np.log(np.maximum(dense, 1)), 0)
-    elif tf == "relative":
-        dense /= np.maximum(known, 1)[:, None]
-    dense = dense * idf if idf is not None else dense
-    lengths = {"none": 1, "l1": np.abs(dense).sum(axis=1), "l2": np.sqrt((dense**2).sum(axis=1))}[
-        norm
-    ]
-    dense /= np.where(lengths == 0, 1, lengths)[:, None] if norm != "none" else 1
+    weighted = csr_array(
+        (weighting.weights(rows.indptr, rows.indices, rows.counts), rows.indices, rows.indptr),
+        shape=(len(texts), n_features),
+    )
     weights = default[:, None] + np.outer(base_scale, base) + deltas.T
-    np.testing.assert_allclose(scores, dense @ weights.T + bias, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(scores, weighted @ weights.T + bias, rtol=1e-12, atol=1e-12)
     assert n_tokens.tolist() == rows.n_tokens.tolist()
-    assert n_known.tolist() == known.tolist()
+    assert n_known.tolist() == rows.totals.tolist()
 
 
 def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:

@@ -285,19 +285,6 @@ def test_the_worlds_languages_are_counted_as_by_the_reference(
     assert_same(compiled.class_counts(), plain.class_counts())
 
 
-def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
-    """40,000 words and as many pairs are distinguished, and sorted."""
-    words = [
-        f"{prefix}{i}"
-        for i in range(20_000)
-        for prefix in ("w", "a-long-common-beginning-of-words_".replace("-", "_"))
-    ]
-    counting = kernel.Counter(ngrams=(1, 2))
-    pairs = [" ".join(pair) for pair in pairwise(words)]
-    assert found(counting, [[" ".join(words)]]) == [collections.Counter(words + pairs)]
-    assert counting.vocabulary()[0].terms == sorted({*words, *pairs})
-
-
 def test_thousands_of_classes_are_counted_apart() -> None:
     """Words that one class uses, or a few, or all of 3,000; in an order that jumps from class to
     class.

@@ -175,27 +175,12 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
         "should ascend from 0 to 4",
     ),
     ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "should ascend from 0 to 4"),
-    (
-        "rows begin before the entries",
-        {"indptr": np.array([-1, 2, 2, 4])},
-        "should ascend from 0 to 4",
-    ),
     ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "not equally long"),
     ("fewer labels than rows", {"labels": ["x"]}, "one number of labels for each document"),
     (
         "a column that is not there",
         {"indices": np.array([0, 5, 1, 2], np.int32)},
         "column number is out of range",
-    ),
-    (
-        "a negative column",
-        {"indices": np.array([-1, 4, 1, 2], np.int32)},
-        "column number is out of range",
-    ),
-    (
-        "unsorted columns",
-        {"indices": np.array([4, 0, 1, 2], np.int32)},
-        "columns of a row should ascend",
     ),
     (
         "a column twice",
@@ -205,7 +190,6 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
     ("weights without counts", {"data": np.array([1, 0.5, 1, 1])}, "lacks the counts"),
     ("other numbers", {"indptr": np.array([0, 2, 2, 4], np.uint8)}, "indptr is not a list of"),
     ("fewer names than columns", named("abcd"), "column number is out of range"),
-    ("names out of order", named("edcba"), "distinct and sorted"),
     ("a name twice", named("aabcd"), "distinct and sorted"),
     (
         "names in the middle of a character",
@@ -280,15 +264,11 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     ),
     ("a pickle", put("data", npy(np.array([{}]), allow_pickle=True)), BROKEN),
     ("a claim of 10^17 numbers", put("data", (b"(4,), }", b"(1" + b"0" * 17 + b",), }")), BROKEN),
-    ("a claim of 10^9 numbers", put("data", (b"(4,), }", b"(1" + b"0" * 9 + b",), }")), BROKEN),
     ("2^64 numbers", put("data", (b"(4,), }", b"(18446744073709551616,), }")), BROKEN),
     ("two dimensions", put("data", npy(np.ones((2, 2), np.int32))), "data is not a list"),
-    ("a scalar", put("data", npy(np.int32(1))), "data is not a list"),
     ("no array", put("data", b"text"), "data is not a list"),
     ("complex numbers", put("data", npy(np.ones(4, complex))), "data is not a list"),
-    ("an open bracket in a header", put("data", (b"(4,)", b"((4,")), BROKEN),
     ("brackets in a header", put("data", (b"(4,), }", b"(4,), " + b"(" * 3000)), BROKEN),
-    ("no value in a header", put("data", (b"(4,), }", b"(4,),:}")), BROKEN),
     ("a zero byte in a header", put("data", (b"(4,), }", b"(4,),\0}")), BROKEN),
     ("code in a header", put("data", (b"(4,)", b"exit")), BROKEN),
     (

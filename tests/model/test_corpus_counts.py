@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_texts import count_texts
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.documents.batch import Batch
@@ -27,19 +28,6 @@ TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1
 DOCUMENTS = st.lists(
     st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12
 )
-
-
-def corpus_of(
-    documents: list[tuple[str, str]],
-    features: FeatureSettings = PLAIN,
-    *,
-    sample_size: int | None = None,
-) -> CorpusCounts:
-    """The counts of some documents, added one by one."""
-    builder = CorpusCounter(features, sample_size=sample_size)
-    for text, label in documents:
-        builder.add(Batch(["id"], ([text],), [label]))
-    return builder.finish()
 
 
 def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
@@ -67,8 +55,8 @@ def test_a_sum_is_the_whole(
     features: FeatureSettings,
 ) -> None:
     """counts(a) + counts(b) equals counts(a and b), the sample included, in any order."""
-    whole = corpus_of(first + second, features, sample_size=size)
-    a, b = (corpus_of(part, features, sample_size=size) for part in (first, second))
+    whole = count_texts(first + second, features, sample_size=size)
+    a, b = (count_texts(part, features, sample_size=size) for part in (first, second))
     assert_equal(a + b, whole)
     assert_equal(b + a, whole)
 
@@ -92,7 +80,7 @@ def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size
         builders[builder].add(Batch(["id"], ([text],), [label]))
     assert_equal(
         reduce(add, (each.finish() for each in builders)),
-        corpus_of([d[:2] for d in documents], sample_size=size),
+        count_texts([d[:2] for d in documents], sample_size=size),
     )
 
 
@@ -107,7 +95,7 @@ def test_a_shared_bound_keeps_little() -> None:
 
 def test_a_sample_of_equal_documents_stays_small() -> None:
     """A thousand equal documents fill a sample no further than its size, by label."""
-    corpus = corpus_of([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
+    corpus = count_texts([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
     assert len(corpus.sample) == 10
     assert corpus.labels[corpus.sample.classes[0]] == "a"
     assert corpus.statistics.class_documents.tolist() == [500, 500]
@@ -117,7 +105,7 @@ def test_a_sample_of_equal_documents_stays_small() -> None:
 @given(documents=DOCUMENTS, data=st.data())
 def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.DataObject) -> None:
     """A counts without some documents counts as the counts of the others does."""
-    whole = corpus_of(documents)
+    whole = count_texts(documents)
     size = len(documents)
     out = np.array(
         data.draw(
@@ -142,7 +130,7 @@ def test_sums_by_class_can_be_counted_again(documents: list[tuple[str, str]]) ->
     """The counts without them have the frequencies of all documents, and with them again they are
     as before.
     """
-    whole = corpus_of(documents)
+    whole = count_texts(documents)
     without = whole.without_class_sums()
     assert len(without.statistics.classes) == 0
     for name in ("document_frequencies", "feature_occurrences", "class_documents"):

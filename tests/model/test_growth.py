@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from made_texts import count_texts
 
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
-from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import ALL_HASHES
 from nbtext.model.growth import calibrate_model, refit
 
 Documents = list[tuple[str, str]]
@@ -117,27 +116,18 @@ def test_a_sample_that_lost_documents(
     skipped; it says whether it is as large as it should be; and as it learns more, it becomes whole
     again.
     """
-    corpora = [corpus_of(documents, keep) for documents in (first + second, second, first, third)]
+    corpora = [
+        count_texts(documents, sample_size=keep)
+        for documents in (first + second, second, first, third)
+    ]
     whole, gone, rest, more = corpora
-    gone = corpus_of(second, None)
+    gone = count_texts(second)
     for found, expected in ((whole - gone, rest), (whole - gone + more, rest + more)):
         n = len(found.sample)
         np.testing.assert_array_equal(found.sample.hashes, expected.sample.hashes[:n])
         np.testing.assert_array_equal(found.statistics.occurrences, expected.statistics.occurrences)
         assert found.below == ALL_HASHES or n < len(expected.sample)
         assert found.below != ALL_HASHES or n == len(expected.sample)
-
-
-def corpus_of(documents: Documents, size: int | None) -> CorpusCounts:
-    builder = CorpusCounter(FeatureSettings(), sample_size=size)
-    builder.add(
-        Batch(
-            ["1"] * len(documents),
-            ([text for text, _ in documents],),
-            [label for _, label in documents],
-        )
-    )
-    return builder.finish()
 
 
 @settings(max_examples=40)
@@ -254,7 +244,7 @@ def test_calibrate(fresh: Documents) -> None:
     """
     classifier = trained(FRUIT * 3, {})
     before = classifier.counts_
-    calibrated = calibrate_model(classifier.model_, corpus_of(fresh, None))
+    calibrated = calibrate_model(classifier.model_, count_texts(fresh))
     assert calibrated.counts is before
     assert calibrated.fitted.estimate is not None
     assert calibrated.fitted.estimate.documents == len(fresh)
@@ -268,13 +258,9 @@ def test_calibrate_on_what_was_learned() -> None:
     for options in ({}, {"min_df": 2, "model": "bernoulli"}, {"hash_bits": 4}):
         classifier = trained(FRUIT * 3, options)
         expected = saved(classifier)
-        builder = CorpusCounter(classifier.feature_settings, sample_size=None)
-        builder.add(
-            Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3])
-        )
+        counts = count_texts(FRUIT * 3, classifier.feature_settings)
         assert (
-            saved(TextClassifier.from_model(calibrate_model(classifier.model_, builder.finish())))
-            == expected
+            saved(TextClassifier.from_model(calibrate_model(classifier.model_, counts))) == expected
         )
 
 

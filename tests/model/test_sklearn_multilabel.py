@@ -124,30 +124,6 @@ def test_the_checks_of_scikit_learn() -> None:
         getattr(estimator_checks, name)("OfNumbers", OfNumbers())
 
 
-@pytest.mark.exhaustive
-def test_selection_and_scores_of_scikit_learn() -> None:
-    """Cross-validation, with a label that some folds do not have."""
-    from sklearn.metrics import f1_score, label_ranking_average_precision_score
-    from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
-
-    y = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))
-    y[0, 3] = 1
-    folds = KFold(4)
-    scores = cross_val_score(TextClassifier(), TEXTS, y, cv=folds, scoring="f1_micro")
-    expected = []
-    for train, test in folds.split(TEXTS):
-        fitted = TextClassifier().fit([TEXTS[i] for i in train], y[train])
-        expected.append(
-            f1_score(y[test], fitted.predict([TEXTS[i] for i in test]), average="micro")
-        )
-    np.testing.assert_array_equal(scores, expected)
-    # lists: by the subset accuracy
-    assert cross_val_score(TextClassifier(), TEXTS, LISTS, cv=folds).mean() > 0.5
-    probabilities = cross_val_predict(TextClassifier(), TEXTS, y, cv=folds, method="predict_proba")
-    assert probabilities.shape == y.shape
-    assert label_ranking_average_precision_score(y, probabilities) > 0.8
-
-
 def forms() -> dict[str, Any]:
     """Every form of several labels."""
     import pandas as pd

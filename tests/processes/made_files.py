@@ -37,7 +37,8 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
                 writer.writerows([list(found[0]), *cells])
         case ".db":
             with closing(sqlite3.connect(path)) as connection, connection:
-                connection.execute(f"create table t ({', '.join(found[0])})")
+                names = ", ".join(f'"{name}"' for name in found[0])
+                connection.execute(f"create table t ({names})")
                 marks = ", ".join("?" * len(found[0]))
                 connection.executemany(
                     f"insert into t values ({marks})", [tuple(row.values()) for row in found]

@@ -1,8 +1,13 @@
 """Texts that several rooms learn from: without a known word, and texts that repeat."""
 
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
+
+from nbtext.documents.batch import Batch
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 WORDS = {"fruit": ["apple", "pear", "plum", "cherry"], "tool": ["hammer", "saw", "drill", "pliers"]}
 
@@ -38,3 +43,16 @@ def three_texts(seed: int, n: int = 1500) -> tuple[list[str], list[str]]:
     return texts, [
         str(random.choice(["refund", "declined", "delivery"], p=THREE[text])) for text in texts
     ]
+
+
+def count_texts(
+    documents: Iterable[tuple[str, str]],
+    features: FeatureSettings | None = None,
+    *,
+    sample_size: int | None = None,
+) -> CorpusCounts:
+    """Return the counts of texts and their labels, added one by one."""
+    counter = CorpusCounter(features or FeatureSettings(), sample_size=sample_size)
+    for text, label in documents:
+        counter.add(Batch(["id"], ([text],), [label]))
+    return counter.finish()
