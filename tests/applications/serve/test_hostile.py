@@ -89,6 +89,7 @@ def longest_wait(
         thread.join()
 
 
+LETTERS = json.dumps([LETTER * 24] * 9999).encode()
 HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
     "values": [
         ("predict", JSON, lambda: fill(b"[],")),
@@ -97,36 +98,24 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSONL, lambda: fill(b"[],", b'{"text": "x", "a": [', b"0]}\n")),
     ],
     "keys": [
-        (
-            "predict",
-            JSON,
-            lambda: b"{" + b",".join(b'"%x":""' % i for i in range(1_100_000)) + b"}",
-        ),
-        *[
-            (
-                "predict",
-                JSON,
-                lambda: b"{" + b",".join(b'"%x":""' % i for i in range(240_000)) + b"}",
-            )
-        ]
-        * 5,
+        ("predict", JSON, lambda: json.dumps(dict.fromkeys(range(1_100_000), "")).encode()),
+        *[("predict", JSON, lambda: json.dumps(dict.fromkeys(range(240_000), "")).encode())] * 5,
     ],
     "strings": [
         ("predict", JSON, lambda: fill(b'"",')),
-        ("predict", JSON, lambda: fill(b",", b'["', b'"]')),
         ("explain", JSON, lambda: fill(rb"\"", b'["', b',"]')),
         ("predict", JSON, lambda: fill(b"1", b"[", b"]")),
         ("predict", JSONL, lambda: fill(b"[", b'{"text": "x", "a": ', b"\n")),
     ],
     "explanations": [
-        *[("explain?marks=true", JSON, lambda: json.dumps([LETTER * 24] * 9999).encode())] * 3,
+        *[("explain?marks=true", JSON, lambda: LETTERS)] * 3,
         ("explain", TEXT, lambda: LETTER.encode() * (SIZE // len(LETTER))),
-        ("predict?explain=1000", JSON, lambda: json.dumps([LETTER * 24] * 9999).encode()),
+        ("predict?explain=1000", JSON, lambda: LETTERS),
     ],
     "others": [
         *[("predict?model=slow", JSON, lambda: json.dumps({"text": "a" * 27}).encode())] * 3,
         ("predict", JSON, lambda: gzip.compress(random.Random(1).randbytes(SIZE - 10_000), 1)),
-        ("predict", JSON, lambda: json.dumps([LETTER * 24] * 9999).encode()),
+        ("predict", JSON, lambda: LETTERS),
         ("predict", JSONL, lambda: b"[]\n" * 100_000),
     ],
 }
@@ -224,10 +213,9 @@ def test_large_requests_take_turns(start: Start, model: Path) -> None:
     more of it.
     """
     service = start("-m", model, "--timeout", 6)
-    body = json.dumps([LETTER * 24] * 9999).encode()
     with ThreadPoolExecutor(3) as pool:
         large = [
-            pool.submit(service.post, "/v1/explain?marks=true", body, content_type=JSON)
+            pool.submit(service.post, "/v1/explain?marks=true", LETTERS, content_type=JSON)
             for _ in range(3)
         ]
         service.wait_for_requests(3)

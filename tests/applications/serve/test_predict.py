@@ -178,18 +178,13 @@ def test_the_keys_of_the_training_table(start: Start, nbtext: Any, tmp_path: Pat
     joined.
     """
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
-    nbtext(
-        "train t.csv --model multinomial --text-field subject,body --label-field queue -q -o joined.joblib",
-    ).ok()
+    nbtext("train t.csv --text-field subject,body --label-field queue -o joined.joblib").ok()
     service = start("-m", tmp_path / "joined.joblib")
     row = {"subject": "blue", "body": "boat"}
     expected = service.predict(row)
     assert expected["label"] == "b"
-    for body in ({"text": "blue\nboat"}, [{"text": "blue boat"}], ["blue boat"]):
-        answer = service.predict(body)
-        assert (answer[0] if isinstance(answer, list) else answer) == expected
-    for line in (row, {"text": "blue boat"}):
-        assert service.post("/v1/predict", json.dumps(line), **JSONL).lines == [expected]
+    assert service.predict(["blue boat"]) == [expected]
+    assert service.post("/v1/predict", json.dumps(row), **JSONL).lines == [expected]
     assert service.post("/v1/predict", "blue boat", content_type="text/plain").value == expected
     # blank lines do not decide which key has the text
     lines = '\n{"text": "blue boat"}\n'
@@ -306,39 +301,30 @@ def test_errors_name_no_options_of_the_command_line(
     too.
     """
     TextClassifier(model="gaussian", calibrate=False).fit(*letters).save(tmp_path / "g")
-    long = {"text": "x" * 2000, "label": "y" * 5000}
     bodies: list[Any] = [
         [[]],
         {"body": "x"},
         [{"text": None}],
-        {"text": {}},
         {"text": "x", "label": "nothing"},
-        {"text": "x", "label": None},
         {"text": "x", "label": {"a": 1}},
-        [long] * 30,
+        [{"text": "x" * 2000, "label": "y" * 5000}] * 30,
     ]
     queries = ("coverage=0.9", "min_probability=2", "top_k=0", "label=none", "model=g")
     service = start(
-        *("-m", model, "-m", f"g={tmp_path / 'g'}", "--feedback-dir", tmp_path, "--new-labels"),
+        *("-m", model, "-m", f"g={tmp_path / 'g'}", "--feedback-dir", tmp_path),
         *("--max-body-bytes", 20_000),
     )
-    other = start("-m", model, "--feedback-dir", tmp_path / "other")
-    feedback = "/v1/models/letters/feedback"
     answers = [
         service.post("/v1/predict", "x", host="evil.example"),
-        service.post("/v1/predict", "x", origin="http://x"),
-        start("-m", model).post(feedback, {"text": "x", "label": "a"}),
+        start("-m", model).post("/v1/models/letters/feedback", {"text": "x", "label": "a"}),
     ]
-    for body in map(json.dumps, bodies):
-        answers += [
-            service.post(f"/v1/{each}?{query}", body, content_type=kind)
-            for query in queries
-            for each in ("predict", "explain", "models/g/feedback")
-            for kind in ("application/json", "application/jsonl")
-        ]
-        answers += [
-            each.post(feedback, body, content_type="application/json") for each in (service, other)
-        ]
+    answers += [
+        service.post(f"/v1/{each}?{query}", json.dumps(body), content_type=kind)
+        for body in bodies
+        for query in queries
+        for each in ("predict", "explain", "models/letters/feedback")
+        for kind in ("application/json", "application/jsonl")
+    ]
     assert {400, 403, 404, 413} <= {answer.status for answer in answers}
     for answer in answers:
         assert b"--" not in answer.body, answer.body
