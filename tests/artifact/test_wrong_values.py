@@ -93,6 +93,13 @@ LEARNED = {
     "log_prior": np.log([0.5, 0.25, 0.25]),
     "log_likelihoods": np.zeros(2),
 }
+INPUT = {
+    "unit": "row",
+    "text_field": ["text"],
+    "label_field": "label",
+    "separate_fields": False,
+    "label_fields": [],
+}
 POSTERIORS = "task.calibration.mean_posteriors."
 FIT = "task.fit."
 STATISTICS = "counts.statistics."
@@ -110,6 +117,14 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         f"{POSTERIORS}documents": [np.array([1, 1, -1]), np.array([1, 1])],
         f"{POSTERIORS}spreads": [np.array([0.0, 0.5, 1.5])],
         f"{POSTERIORS}prior": [np.array([0.0, 0.5, 0.5]), np.full(2, 0.5)],
+        "input": [
+            INPUT | {"unit": "book"},
+            INPUT | {"text_field": [""]},
+            INPUT | {"label_field": "x" * 10**6},
+            INPUT | {"label_separator": 7},
+            INPUT | {"label_fields": ["a", "a"]},
+            INPUT | {"label_level": 0},
+        ],
         "views.0.settings.stem": ["klingon"],
         "views.0.settings.token_pattern": ["(", "(" * 2000],
         "views.0.settings.analyzer": ["sound"],

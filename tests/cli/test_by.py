@@ -42,46 +42,41 @@ def evaluate(nbtext: Any, *options: str) -> Any:
 
 
 def test_the_figures_of_a_group_are_those_of_its_documents(nbtext: Any, folder: Path) -> None:
-    """Of a model, of a file of predictions, and by folds; from every format."""
+    """Of a model, of a file of predictions, and by folds; in every format of the result."""
     nbtext("train train.csv -o m").ok()
     nbtext("predict test.csv -m m -o p.jsonl").ok()
     whole = evaluate(nbtext, "test.csv", "-m", "m", "--by", "shop")
-    plain = evaluate(nbtext, "test.csv", "-m", "m")
     groups = whole.pop("groups")
-    assert whole == plain
+    assert whole == evaluate(nbtext, "test.csv", "-m", "m")
     assert groups["field"] == "shop"
+    predicted = evaluate(nbtext, "test.csv", "--predictions", "p.jsonl", "--by", "shop")["groups"]
+    tsv, table, form = (
+        nbtext(f"evaluate test.csv -m m --by shop -q --to {name}").out
+        for name in ("tsv", "table", "csv")
+    )
+    assert form.splitlines()[0] == "metric,value,label,group"
     rows = (folder / "test.csv").read_text().splitlines()
-    for group in groups["per_group"]:
+    for group, again in zip(groups["per_group"], predicted["per_group"], strict=True):
         shop = group["group"]
+        accuracy = group["metrics"]["accuracy"]
         own = [row for row in rows if f",{shop}," in row]
         (folder / "own.csv").write_text("\n".join([rows[0], *own]))
         alone = evaluate(nbtext, "own.csv", "-m", "m")
         assert group["documents"] == len(own) == alone["documents"]
         for name, value in group["metrics"].items():
             assert value == pytest.approx(alone[name])
-    for options in (("test.jsonl", "-m", "m"), ("test.csv", "--predictions", "p.jsonl")):
-        same = evaluate(nbtext, *options, "--by", "shop")["groups"]
-        assert same["per_group"][0]["metrics"]["accuracy"] == pytest.approx(
-            groups["per_group"][0]["metrics"]["accuracy"]
-        )
+        assert again["metrics"]["accuracy"] == pytest.approx(accuracy)
+        assert f"\naccuracy\t{accuracy:.6f}\t\t{shop}\n" in tsv
+        assert f" {shop}  " in table and f"{accuracy:.4f}" in table
     labels = ["test.csv", "--label-field", "label", "--predicted-field", "label", "--by", "shop"]
     found = evaluate(nbtext, *labels)["groups"]
     assert found["per_label"] == []
     assert "log_loss" not in found["per_group"][0]["metrics"]
     for options in ((), ("--model", "best")):
         folds = evaluate(nbtext, "test.csv", "--folds", "3", "--by", "shop", *options)
-        weighted = [
-            each["documents"] * each["metrics"]["accuracy"] for each in folds["groups"]["per_group"]
-        ]
-        assert sum(weighted) / 400 == pytest.approx(folds["accuracy"])
-    tsv = nbtext("evaluate test.csv -m m --by shop --to tsv -q").out
-    table = nbtext("evaluate test.csv -m m --by shop --to table -q").out
-    for group in groups["per_group"]:
-        accuracy = group["metrics"]["accuracy"]
-        assert f"\naccuracy\t{accuracy:.6f}\t\t{group['group']}\n" in tsv
-        assert f" {group['group']}  " in table and f"{accuracy:.4f}" in table
-    header = nbtext("evaluate test.csv -m m --by shop --to csv -q").out.splitlines()[0]
-    assert header == "metric,value,label,group"
+        per_group = folds["groups"]["per_group"]
+        right = sum(each["documents"] * each["metrics"]["accuracy"] for each in per_group)
+        assert right / 400 == pytest.approx(folds["accuracy"])
 
 
 def test_a_model_that_tells_sources_apart(nbtext: Any, folder: Path) -> None:

@@ -102,34 +102,6 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
     assert twice == one
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("unit", "book"),
-        ("text_field", ()),
-        ("text_field", ("",)),
-        ("label_field", "x" * 10**6),
-        ("label_separator", 7),
-        ("label_separator", "x" * 10**6),
-        ("label_fields", ("a", 7)),
-        ("label_fields", ("a", "a")),
-        ("label_fields", ("a", "")),
-        ("label_level", 0),
-    ],
-)
-def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> None:
-    from dataclasses import replace
-
-    from nbtext.artifact.model import load_model_file, save_model_file
-    from nbtext.errors import ArtifactError
-
-    model = load_model_file(folder / "m")
-    wrong = replace(model.fitted.input, **{key: value})
-    save_model_file(replace(model, fitted=replace(model.fitted, input=wrong)), folder / "wrong")
-    with pytest.raises(ArtifactError, match="input"):
-        load_model_file(folder / "wrong")
-
-
 def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:
     """`update MODEL - --label spam` learns a mail from a pipe, as if it had been in the table."""
     (folder / "mail.csv").write_text('queue,body\nspam,"win a prize\nwin cash now\nprize"\n')

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_rows
 
 LABELS = ("animals", "cities & towns", "food")
 WORDS = ("cat dog horse cow", "paris rome street bridge", "bread soup cheese rice")
@@ -88,25 +89,22 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
     """Lists, a separator and columns of 0 and 1 give the same predictions; each model remembers its
     input.
     """
-    columns = "columns.csv"
-    with (folder / columns).open("w", newline="") as file:
-        rows = [
-            (text, *(int(label in labels) for label in LABELS))
-            for text, labels in documents(150, 1)
-        ]
-        csv.writer(file).writerows([("text", *LABELS), *rows])
-    nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w").ok()
-    first = records(nbtext, folder, "test.jsonl", "-m", "m")
-    for model in ("c", "w"):
-        found = records(nbtext, folder, "test.jsonl", "-m", model)
-        assert [record["scores"] for record in found] == [record["scores"] for record in first]
-    evaluated = [
-        nbtext(f"evaluate test.{kind} -m {model} --to json").out
-        for kind, model in (("jsonl", "m"), ("csv", "c"))
+    rows = [
+        {"text": text, **{label: int(label in labels) for label in LABELS}}
+        for text, labels in documents(150, 1)
     ]
-    assert json.loads(evaluated[0]) == json.loads(evaluated[1])
-    assert json.loads(evaluated[0])["micro_f1"] > 0.9
-    nbtext(f"evaluate {columns} -m w").ok()
+    write_rows(folder / "columns.csv", rows)
+    nbtext("train", "columns.csv", "--label-fields", ",".join(LABELS), "-o", "w").ok()
+    first, *others = (records(nbtext, folder, "test.jsonl", "-m", model) for model in "mcw")
+    for found in others:
+        assert [record["scores"] for record in found] == [record["scores"] for record in first]
+    lists, joined = (
+        nbtext(f"evaluate test.{kind} -m {model} --to json").json
+        for kind, model in (("jsonl", "m"), ("csv", "c"))
+    )
+    assert lists == joined
+    assert lists["micro_f1"] > 0.9
+    nbtext("evaluate columns.csv -m w").ok()
     nbtext("update c test.csv -o d").ok()
 
 

@@ -63,29 +63,22 @@ def test_other_commands_read_a_model_of_views(nbtext: Any, letters: Path) -> Non
     """Inspecting, comparing, reviewing and exporting; what is not possible is refused in one
     line.
     """
-    train = str(letters / "train")
-    test = str(letters / "test")
-    nbtext("train", train, *VIEWS, "--model", "multinomial", "-o", "m.joblib").ok()
+    train = f"{letters}/train"
+    views = " ".join(VIEWS)
+    nbtext(f"train {train} {views} --model multinomial -o m.joblib").ok()
     nbtext("train", train, *WEIGHTED, "--model", "svm", "-o", "w.joblib").ok()
-    views = set(load_model_file("m.joblib").fitted.feature_settings.view)
     shown = nbtext("inspect m.joblib --to csv").ok().rows
     column = shown[0].index("feature")
-    assert {row[column].partition("=")[0] for row in shown[1:]} == views
+    assert {row[column].partition("=")[0] for row in shown[1:]} == {"word:1,2", "char_wb:2,4"}
     for word, name in (("street", "word:1,2=street"), ("char_wb:2,4=str", "char_wb:2,4=str")):
         assert name in nbtext(f"inspect m.joblib --word {word}").ok().out
-    assert nbtext("review", train, *VIEWS, "--to", "jsonl").ok()
-    assert nbtext(f"compare {test} -m m.joblib -m w.joblib --to json").ok()
-    nbtext("evaluate", train, *VIEWS, "--folds", "3", "--to", "json").ok()
+    nbtext(f"review {train} {views} --to jsonl").ok()
+    nbtext(f"compare {letters}/test -m m.joblib -m w.joblib --to json").ok()
+    nbtext(f"evaluate {train} {views} --folds 3 --to json").ok()
     nbtext("export w.joblib --to csv -o w.csv").ok()
-    assert (
-        Path("w.csv").read_text(encoding="utf-8").count("\nweight,")
-        == load_model_file("w.joblib").fitted.scorer.n_features
-    )
+    n_features = load_model_file("w.joblib").fitted.scorer.n_features
+    assert Path("w.csv").read_text(encoding="utf-8").count("\nweight,") == n_features
     nbtext("sample m.joblib").refused(1, "model cannot generate documents")
-    Path("k.csv").write_text("cat,purr\ndog,bark\n", encoding="utf-8")
-    nbtext("train", test, "--keywords", "k.csv", *VIEWS, "-o", "x").refused(
-        2, "--view: cannot be combined with --keywords"
-    )
     nbtext(f"train {train} --view word -o x").refused(2, "'word' is not ANALYZER:N,N:WEIGHTING")
     nbtext(f"train {train} --view word:1 --ngrams 1,2 -o x").refused(
         2, "--view: cannot be combined with --ngrams"
