@@ -47,18 +47,17 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY)
 
 
-def _url_parts(beyond: str) -> re.Pattern[str]:
+def _url_parts(beyond: str) -> str:
     """Match what follows `://` in a URL, up to a character of `beyond`; its group may be shown."""
     user = rf"[^/?#{beyond}]*@"
     # a password with a slash, unlike a port
     user_of_database = rf"[^/?#:@\[{beyond}]+:(?!\d+(?:[/?#]|$))[^{beyond}]*@"
-    return re.compile(
-        rf"(?<=://)(?:{user}|{user_of_database})?([^?#{beyond}]*)(?:[?#][^{beyond}]*(?<![,;:]))?"
-    )
+    return rf"(?<=://)(?:{user}|{user_of_database})?([^?#{beyond}]*)(?:[?#][^{beyond}]*(?<![,;:]))?"
 
 
-_url = _url_parts(r"\n")
-_url_in_text = _url_parts(r"\s'\"")
+# compiled when they are needed, because each command imports this module
+URL = _url_parts(r"\n")
+URL_IN_TEXT = _url_parts(r"\s'\"")
 
 
 def hide_credentials(text: str, *, is_source: bool = False) -> str:
@@ -66,7 +65,9 @@ def hide_credentials(text: str, *, is_source: bool = False) -> str:
 
     is_source  whether the text is a SOURCE, not a text with URLs in it
     """
-    return (_url if is_source else _url_in_text).sub(r"\1", text) if "://" in text else text
+    if "://" not in text:
+        return text
+    return re.sub(URL if is_source else URL_IN_TEXT, r"\1", text)
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from queue import Queue
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -106,6 +105,8 @@ def use_twice(
     If one of them fails, the other gets an error in the place of an item or of the end, and that of
     the first failure is raised. A function may leave items unused.
     """
+    from queue import Queue
+
     queue = Queue[Any](1)
     errors: list[BaseException] = []
     is_over = False  # whether the second has the last item, which may be used once only

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from traceback import walk_tb
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -108,6 +107,8 @@ def find_extension(error: BaseException) -> str | None:
     """Return the package of somebody else's application in whose code an error was raised, or that
     called what raised it; None: there is none.
     """
+    from traceback import walk_tb  # takes longer to import than all else here
+
     found = None
     for frame, _ in walk_tb(error.__traceback__):
         for each in other_applications():

@@ -31,6 +31,7 @@ from nbtext.settings import Excludes, Needs, part, refuse, setting
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.outcomes import PredictedBatch
+    from nbtext.evaluation.overlap import Overlap
     from nbtext.evaluation.predicted import PredictionsFile
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
@@ -165,7 +166,7 @@ def evaluate(given: Evaluate) -> None:
     """
     from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.metrics import ALL_METRICS
-    from nbtext.evaluation.overlap import add_overlaps
+    from nbtext.evaluation.overlap import Overlap
     from nbtext.features.document_table import count_repeated
     from nbtext.model.tasks import TASKS
     from nbtext.report.evaluation import evaluation_result
@@ -189,6 +190,7 @@ def evaluate(given: Evaluate) -> None:
         chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
         held_out = HeldOutPredictions(given.input.label_separator or ",")
     model, file = _load_subject(given)
+    overlap = Overlap(model) if model is not None else None
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
     settings = model.fitted.model_settings if model is not None else given.trained
@@ -207,15 +209,13 @@ def evaluate(given: Evaluate) -> None:
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
-        predicted, corpus = _predict(given, model, file, source, on_batch)
+        predicted, corpus = _predict(given, model, file, source, on_batch, overlap)
         first = list(islice(predicted, 1))
         task = first[0].predictions.task if first else "one"
         evaluator = TASKS[task].load("evaluator")(decisions, targets)
         log = TASKS[task].load("log")() if given.report is not None else None
-        overlaps = []
         for batch in chain(first, predicted):
             n_unknown += int((batch.predictions.known == 0).sum())
-            overlaps.append(batch.overlap)
             outcomes = evaluator.add(batch.predictions)
             if log is not None:
                 log.record(batch, outcomes)
@@ -233,8 +233,7 @@ def evaluate(given: Evaluate) -> None:
             raise refuse(name, "not every prediction has a probability")
     notes = [note] if note else []
     evaluation = evaluator.evaluation()
-    overlap = add_overlaps(overlaps)
-    if overlap.trained:
+    if overlap is not None and overlap.trained:
         n_trained = round(overlap.share * evaluation.documents)
         evaluation = replace(evaluation, trained_on=n_trained)
         so = ", so that the figures are too high for new ones" if overlap.is_large else ""
@@ -370,11 +369,11 @@ def _predict(
     file: PredictionsFile | None,
     source: Source,
     on_batch: OnBatch,
+    overlap: Overlap | None,
 ) -> tuple[Iterator[PredictedBatch], CorpusCounts | None]:
     """Predict the documents of a source by a model, or read the predictions; or predict each fold
     by a model of the others, and return the counts of all documents, too.
     """
-    from nbtext.evaluation.overlap import OverlapCounter
     from nbtext.evaluation.predicted import predict_by_model, predict_from_file
 
     decisions = given.decisions
@@ -386,7 +385,7 @@ def _predict(
             jobs=jobs,
             decisions=decisions,
             on_batch=on_batch,
-            counter=OverlapCounter(model),
+            overlap=overlap,
         )
         return found, None
     if file is not None:

@@ -43,11 +43,9 @@ def compression_of(head: bytes) -> str | None:
 
 def suffix_compression(path: str) -> tuple[str, str | None]:
     """Return the path without the suffix of a compression, and the name of that compression."""
-    lowered = path.lower()
-    for suffix, name in COMPRESSION_SUFFIXES.items():
-        if lowered.endswith(suffix):
-            return path[: -len(suffix)], name
-    return path, None
+    stem, dot, end = path.rpartition(".")
+    name = COMPRESSION_SUFFIXES.get(dot + end.lower())
+    return (stem, name) if name else (path, None)
 
 
 def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:

@@ -11,7 +11,6 @@ import errno
 import fnmatch
 import os
 import re
-import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,7 +60,7 @@ ABOUT_NAME = r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contrib
 _is_junk = re.compile(  # of a system, an editor or a mail program; a comma: a deleted mail of MH
     r"(?is)(?:eh)?thumbs\.db|desktop\.ini|icon\r|__macosx|\$recycle\.bin|system volume information|lost\+found|@eadir"
     r"|_success|msgfilterrules\.dat|popstate\.dat|filterlog\.html|#(?:.*#)?|(?:~\$|,|_committed_|_started_).*"
-    r"|.*(?:~|\.msf|\.lo?ck|\.sw[po]|\.crdownload)"
+    r"|.*+(?:(?<=~)|(?<=\.(?:msf|lck|sw[po]))|(?<=\.lock)|(?<=\.crdownload))"  # at once, not at each dot
 ).fullmatch
 _is_deleted = re.compile(r".*[:;!]2,[A-Za-z]*T[A-Za-z]*").fullmatch  # the flag T of a Maildir
 # files without a suffix of a directory; more of them are documents, which need not be opened
@@ -256,8 +255,9 @@ def _list_local_files(
         reason = ""
         try:
             is_hidden = name[0] == "."
-            has_mails = (os.path.isdir(os.path.join(path, each)) for each in MAILDIR)
-            if is_hidden and (folder.place or not all(has_mails)):
+            if is_hidden and (
+                folder.place or not all(os.path.isdir(os.path.join(path, each)) for each in MAILDIR)
+            ):
                 reason = HIDDEN_FILE
             elif _is_junk(name):
                 reason = JUNK
@@ -402,15 +402,19 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
     InputError
         There are texts beside them, or matrices among them.
     """
-    suffixes = {file: content_suffix(file.path) for file in tree.files}
-    tables = {file for file, suffix in suffixes.items() if suffix in TABLES or suffix in MATRICES}
-    mboxes = {file for file, suffix in suffixes.items() if suffix == MBOX_SUFFIX}
-    unnamed = [file for file, suffix in suffixes.items() if not suffix[1:].isalpha()]
+    suffixes = {file.path: content_suffix(file.path) for file in tree.files}
+    tables = {path for path, suffix in suffixes.items() if suffix in TABLES or suffix in MATRICES}
+    mboxes = {path for path, suffix in suffixes.items() if suffix == MBOX_SUFFIX}
+    unnamed = [
+        file.path
+        for file in tree.files
+        if not file.in_maildir and not suffixes[file.path][1:].isalpha()
+    ]
     if len(unnamed) <= MAX_UNNAMED:
         limit = settings.max_document_bytes
-        counts = {file: count_mails(file.path, limit) for file in unnamed if not file.in_maildir}
+        counts = {path: count_mails(path, limit) for path in unnamed}
         if mboxes or max(counts.values(), default=0) > 1:
-            mboxes |= {file for file, number in counts.items() if number}
+            mboxes |= {path for path, number in counts.items() if number}
     found = tables | mboxes
     if not found:
         return []
@@ -418,20 +422,20 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
     skipped: Skipped = []
     others = []
     for file in tree.files:
-        is_read = file in found or (not tables and (file.in_maildir or is_mail(file.path)))
+        is_read = file.path in found or (not tables and (file.in_maildir or is_mail(file.path)))
         reason = None if is_read else _why_no_text(file, root, encoding)
         if reason is not None:
             skipped.append((file.path, reason))
         elif not is_read:
             others.append(file)
             break
-    if others and all(suffixes[file] in BINARY_TABLES for file in found):
+    if others and all(suffixes[path] in BINARY_TABLES for path in found):
         return []
     if others:
-        raise _refuse_mixed(root, [file for file in tree.files if file in found], others[0])
-    if matrix := next((file for file in tree.files if suffixes[file] in MATRICES), None):
+        raise _refuse_mixed(root, [file for file in tree.files if file.path in found], others[0])
+    if matrix := next((path for path, suffix in suffixes.items() if suffix in MATRICES), None):
         hint = "name the matrix files themselves"
-        raise InputError(f"contains a matrix, {matrix.path}", where=root, hint=hint)
+        raise InputError(f"contains a matrix, {matrix}", where=root, hint=hint)
     tree.skipped += skipped
     reasons = dict(skipped)
     return [file for file in tree.files if file.path not in reasons]
@@ -473,6 +477,8 @@ def kind_of(head: bytes, encoding: Encoding) -> recognition.Kind | None:
 
 def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
     """Return the error of a directory that has tables or mbox files beside texts."""
+    import shlex
+
     patterns: dict[str, None] = {}
     for file in found:
         name = os.path.basename(file.path)
@@ -691,9 +697,9 @@ def _name_table(starts: Sequence[bytes], settings: InputSettings) -> str:
     for name in ("jsonl", "json", "fasttext"):
         if all(map(FORMATS[name].begins, starts)):
             return f"--input-format {name}"
-    first, *others = {start.decode().partition("\n")[0] for start in starts}
-    delimiter = find_delimiter(first, settings.text_field)
-    return f"--input-format csv {delimiter}" if delimiter and not others else ""
+    first, *others = {start.partition(b"\n")[0] for start in starts}
+    delimiter = "" if others else find_delimiter(first.decode(), settings.text_field)
+    return f"--input-format csv {delimiter}" if delimiter else ""
 
 
 def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Block]:

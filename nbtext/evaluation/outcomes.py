@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Integers32, Mask
-from nbtext.evaluation.overlap import Overlap
 from nbtext.model.predictions import Predictions
 from nbtext.numerics import log
 from nbtext.records import frozen
@@ -104,7 +103,6 @@ class PredictedBatch(NamedTuple):
     columns  The texts, a list for each text field.
     folds    Shape (n_documents,): the numbers of the folds that hold the documents, from 1 on.
     places   Sort the documents of all batches in the order of the source.
-    overlap  How many of the documents the model was trained on.
     groups   The group of each document, if a field of groups was read.
     excerpts The beginning of the text of each document, or why there is none.
     """
@@ -113,7 +111,6 @@ class PredictedBatch(NamedTuple):
     columns: tuple[Sequence[str], ...] | None = None
     folds: Integers | None = None
     places: Sequence[str | int] | None = None
-    overlap: Overlap = Overlap()
     groups: Sequence[str] | None = None
     excerpts: Sequence[str] = ()
 

@@ -31,7 +31,7 @@ from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.outcomes import PredictedBatch
-from nbtext.evaluation.overlap import Overlap, OverlapCounter
+from nbtext.evaluation.overlap import Overlap
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
@@ -64,12 +64,12 @@ def predict_by_model(
     jobs: int,
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-    counter: OverlapCounter | None = None,
+    overlap: Overlap | None = None,
 ) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source`
     does.
 
-    counter  counts the documents that the model was trained on
+    overlap  counts the documents that the model was trained on
     """
     decisions.check(model.labels, model.task.is_exclusive)
     predictor = Predictor(model)
@@ -78,8 +78,9 @@ def predict_by_model(
     def predict(batch: Batch) -> PredictedBatch:
         task.check(batch)
         predictions = predictor.predict_batch(batch, decisions)
-        overlap = counter.count(batch) if counter is not None else Overlap()
-        return PredictedBatch(predictions, batch.texts, overlap=overlap, groups=batch.groups)
+        if overlap is not None:
+            overlap.count(batch, predictions.known)
+        return PredictedBatch(predictions, batch.texts, groups=batch.groups)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 

@@ -130,9 +130,7 @@ class Counter:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
         if len(self._vocabulary) < len(self._numbers):
             terms = sorted(self._numbers)
-            numbers = np.fromiter(
-                map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms)
-            )
+            numbers = np.array([self._numbers[term] for term in terms])
             self._vocabulary = Vocabulary.from_sorted(terms)
             self._rank = np.argsort(numbers).astype(np.int32)
         return self._vocabulary, self._rank
@@ -345,8 +343,8 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentTable:
     n_tokens = array("q")
     for features in documents:
         times = collections.Counter(features)
-        indices.fromlist(list(numbers(times)))
-        counts.fromlist(list(times.values()))
+        indices.extend(numbers(times))
+        counts.extend(times.values())
         indptr.append(len(indices))
         n_tokens.append(len(features))
     return DocumentTable.from_texts(
@@ -385,24 +383,20 @@ class ClassCounter:
         self._fold()
         features = self._keys >> CLASS_BITS
         classes = self._keys & ((1 << CLASS_BITS) - 1)
-        documents = self._documents
-        occurrences = self._occurrences
-        if rank is not None:
-            features = rank[features].astype(np.int64)
-            order = np.argsort(features << CLASS_BITS | classes)
-            features = features[order]
-            classes = classes[order]
-            documents = documents[order]
-            occurrences = occurrences[order]
-        indptr = running_sums(np.bincount(features, minlength=n_features))
-        return ClassCounts(indptr, classes.astype(np.int32), documents, occurrences)
+        columns = features if rank is None else rank[features].astype(np.int64)
+        order = np.argsort(columns << CLASS_BITS | classes, kind="stable")
+        return ClassCounts(
+            running_sums(np.bincount(columns, minlength=n_features)),
+            classes[order].astype(np.int32),
+            self._documents[order],
+            self._occurrences[order],
+        )
 
     def _fold(self) -> None:
         """Add the waiting entries to the sums."""
         if not self._waiting:
             return
-        waiting_keys = [keys for keys, _ in self._waiting]
-        counts = [counts for _, counts in self._waiting]
+        waiting_keys, counts = zip(*self._waiting, strict=True)
         self._waiting = []
         self._n_waiting = 0
         keys = np.concatenate((self._keys, *waiting_keys))

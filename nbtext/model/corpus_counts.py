@@ -217,7 +217,8 @@ class CorpusCounts:
         model that is only saved has them, too.
         """
         first = self.sample.hashes[:SELECTION_SIZE]
-        hashes = np.unique(first[first != np.uint64(EMPTY_HASH)])
+        # without the indices, NumPy imports its masked arrays
+        hashes, _ = np.unique(first[first != np.uint64(EMPTY_HASH)], return_index=True)
         is_complete = len(first) == len(self.sample) and self.has_all_documents
         is_complete &= len(hashes) < N_TRAINED
         hashes = hashes[:N_TRAINED]

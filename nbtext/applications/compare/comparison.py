@@ -20,7 +20,7 @@ from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
 from nbtext.evaluation.metrics import Metric, compute_metrics
-from nbtext.evaluation.overlap import Overlap, OverlapCounter, add_overlaps
+from nbtext.evaluation.overlap import Overlap
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel, TrainedModel, check_kinds
 from nbtext.model.predictions import Predictions
@@ -126,26 +126,25 @@ def compare_models(
     kind = task.load("evaluator")
     evaluators = [kind() for _ in models]
 
-    counters = [OverlapCounter(candidate.model) for candidate in candidates]
+    overlaps = [Overlap(candidate.model) for candidate in candidates]
 
-    def predict(batch: Batch) -> list[tuple[Predictions, float, Overlap]]:
+    def predict(batch: Batch) -> list[tuple[Predictions, float]]:
         task.check(batch)
         found = []
-        for predict_batch, counter in zip(predictors, counters, strict=True):
+        for predict_batch, overlap in zip(predictors, overlaps, strict=True):
             before = thread_time()
             predictions = predict_batch(batch)
-            found.append((predictions, thread_time() - before, counter.count(batch)))
+            found.append((predictions, thread_time() - before))
+            overlap.count(batch, predictions.known)
         return found
 
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
     seconds = np.zeros(len(candidates))
-    overlaps = [Overlap()] * len(candidates)
     for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
-        for k, (predictions, elapsed, overlap) in enumerate(batches):
+        for k, (predictions, elapsed) in enumerate(batches):
             seconds[k] += elapsed
             evaluators[k].add(predictions)
-            overlaps[k] = add_overlaps((overlaps[k], overlap))
     labels = tuple(sorted({label for each in evaluators for label in each.labels}))
     outcomes = [each.outcomes(labels) for each in evaluators]
     is_known = np.logical_and.reduce([each.is_known for each in outcomes])
