@@ -16,7 +16,7 @@ The message of each is one line: the place, what is wrong, and what to do.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 # in messages of errors
@@ -115,13 +115,16 @@ class NbtextError(Exception):
     what : str
         What is wrong, and what was expected.
     where : str
-        The file, with the line if it is known (`path:17`), or the setting; "" if there is none. The
-        command line prints the option of a setting, and Python and HTTP its name.
+        The file, with the line if it is known (`path:17`), or the setting; "" if there is none.
     hint : str
         What to do; "" if `what` says it.
+    spell : callable
+        How the message calls a setting that stands in it as ‹name› or ‹name=value›: so in Python,
+        and on the command line by its option.
     """
 
     exit_code = 1
+    spell: Callable[[str], str] = str
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -136,7 +139,9 @@ class NbtextError(Exception):
 
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
-        return printable(hide_credentials(f"{located}; {self.hint}" if self.hint else located))
+        text = f"{located}; {self.hint}" if self.hint else located
+        named = re.sub(r"‹([^›]*)›", lambda found: self.spell(found[1]), text)
+        return printable(hide_credentials(named))
 
 
 class InputError(NbtextError):

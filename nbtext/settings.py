@@ -21,7 +21,7 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -262,32 +262,24 @@ def list_all_settings(
 
 
 def check_rules(
-    rules: Iterable[Rule], given: Mapping[str, Any], flags: Mapping[str, str] | None = None
+    rules: Iterable[Rule], given: Mapping[str, Any], options: Collection[str] = ()
 ) -> None:
     """Raise SettingsError if the given settings break a rule.
 
-    given  the values of the settings that are not the default, by name
-    flags  the options of settings, by name, for the command line; None: settings have their names
+    given    the values of the settings that are not the default, by name
+    options  the names of the settings that the command has; (): all can be given
     """
-
-    def flag_of(condition: str) -> str:
-        """Return the name of a setting, or of a condition such as `model=best`."""
-        name, has_value, value = condition.partition("=")
-        if flags is None:
-            return condition
-        return f"{flags.get(name, name)} {value}" if has_value else flags.get(name, name)
-
     for rule in rules:
         if rule.name not in given:
             continue
         if isinstance(rule, Excludes) and _is_given(rule.other, given):
             because = f", because {rule.because}" if rule.because else ""
-            what = f"cannot be combined with {flag_of(rule.other)}{because}"
+            what = f"cannot be combined with ‹{rule.other}›{because}"
             raise SettingsError(what, where=rule.name, hint="leave out one of them")
         others = rule.other.split("|")
         if isinstance(rule, Needs) and not any(_is_given(other, given) for other in others):
-            there = [each for each in others if not flags or each.partition("=")[0] in flags]
-            names = " or ".join(map(flag_of, there or others))
+            there = [each for each in others if not options or each.partition("=")[0] in options]
+            names = " or ".join(f"‹{other}›" for other in there or others)
             raise SettingsError(
                 f"needs {names}", where=rule.name, hint=f"add {names}, or leave out this option"
             )

@@ -177,20 +177,24 @@ def _check_proportion(found: Proportion, key: str, n_labels: int) -> None:
     check_number(f"{key}.correct", found.correct, Limits(0, found.documents))
 
 
-def _check_multilabel_fit(found: MultilabelFit, key: str, n_labels: int) -> None:
+def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
+    """Raise ArtifactError unless the fields of a multi-label fit go together.
+
+    It is not in CHECKS, which need the classes: most models have one label for each document.
+    """
     from nbtext.bayes.label_calibration import ScoreScaling
 
     if (
         len(set(found.fallback)) < len(found.fallback)
         or max(found.fallback, default=-1) >= n_labels
     ):
-        raise invalid_value(f"{key}.fallback", "should be numbers of labels, each once")
+        raise invalid_value("task.fit.fallback", "should be numbers of labels, each once")
     has_contrast = found.smoothing is not None and found.smoothing.alpha is not None
     is_linear = isinstance(found.combination, ScoreScaling)
     if is_linear != (found.smoothing is None) or len(found.combination.weights) != 1 + has_contrast:
-        raise invalid_value(f"{key}.combination", "does not fit the smoothing")
+        raise invalid_value("task.fit.combination", "does not fit the smoothing")
     if found.nonconformity is not None:
-        check_within(f"{key}.nonconformity.points", found.nonconformity.points, 0, 1)
+        check_within("task.fit.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
 def _check_part(found: Part, key: str, n_labels: int) -> None:
@@ -283,24 +287,23 @@ def _check_counts(key: str, found: Array, n_expected: int) -> None:
     )
 
 
-CHECKS: dict[str, Callable[[Any, str, int], None]] = {  # by the name of the class
-    "Names": _check_names,
-    "Lists": _check_lists,
-    "Quantiles": _check_quantiles,
-    "LeaveOneOutEstimate": _check_estimate,
-    "Part": _check_part,
-    "Proportion": _check_proportion,
-    "MultilabelFit": _check_multilabel_fit,
-    "Hyperparameters": _check_hyperparameters,
-    "Unlabeled": _check_unlabeled,
-    "ModelInput": _check_input,
-    "Weighting": _check_weighting,
-    "ClassStatistics": _check_statistics,
-    "Totals": _check_totals,
+CHECKS: dict[type, Callable[[Any, str, int], None]] = {
+    Names: _check_names,
+    Lists: _check_lists,
+    Quantiles: _check_quantiles,
+    LeaveOneOutEstimate: _check_estimate,
+    Part: _check_part,
+    Proportion: _check_proportion,
+    Hyperparameters: _check_hyperparameters,
+    Unlabeled: _check_unlabeled,
+    ModelInput: _check_input,
+    Weighting: _check_weighting,
+    ClassStatistics: _check_statistics,
+    Totals: _check_totals,
 }
 
 
 def check(record: Any, key: str, n_labels: int) -> None:
     """Raise ArtifactError unless the fields of a record fit together."""
-    if (check_fields := CHECKS.get(type(record).__name__)) is not None:
+    if (check_fields := CHECKS.get(type(record))) is not None:
         check_fields(record, key, n_labels)

@@ -327,8 +327,10 @@ def _check_task(task: Any, features: FeatureSettings, settings: ModelSettings) -
             check_several_labels(features, settings)
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
-    if task.fit is not None and settings.is_linear != (task.fit.smoothing is None):
-        raise invalid_value("task.fit", f"does not fit {settings.model} models")
+    if task.fit is not None:
+        audit.check_multilabel_fit(task.fit, len(task.labels))
+        if settings.is_linear != (task.fit.smoothing is None):
+            raise invalid_value("task.fit", f"does not fit {settings.model} models")
     estimate = task.estimate if task.is_exclusive else None
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")

@@ -115,7 +115,7 @@ def limit_size(
             "hashed features" if full.vocabulary is None else f"a {full.model_settings.model} model"
         )
         other = "use another model, such as multinomial"
-        hint = "train without --hash-bits" if full.vocabulary is None else other
+        hint = "train without ‹hash_bits›" if full.vocabulary is None else other
         raise ModelError(
             f"{kind} cannot be made smaller: features are chosen by their weights", hint=hint
         )

@@ -661,6 +661,6 @@ def log_prior(class_documents: Array, prior: Prior) -> Floats:
     if (weights <= 0).any():
         raise ModelError(
             "a class has no document",
-            hint="add a document to it, remove the class, or use --prior uniform",
+            hint="add a document to it, remove the class, or use ‹prior=uniform›",
         )
     return np.asarray(log(weights) - log(weights.sum()))

@@ -125,7 +125,7 @@ def check_label_count(n_labels: int, model: str, where: str) -> None:
     if n_labels > MAX_LABELS:
         what = f"{model} compares all documents with each of the {n_labels:,} labels, at most {MAX_LABELS:,}"
         raise SettingsError(
-            what, where=where, hint="use fewer labels, or train --model multinomial"
+            what, where=where, hint="use fewer labels, or train ‹model=multinomial›"
         )
 
 

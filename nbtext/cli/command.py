@@ -603,8 +603,7 @@ class Command(click.Command):
             if all(hasattr(step.settings, name) for each in steps for name in each.names):
                 return step  # its settings have the options of all
         if steps:
-            flag = f"--{steps[0].names[0].replace('_', '-')}"
-            what = f"cannot be combined with {flag}, because each of them trains the model"
+            what = f"cannot be combined with ‹{steps[0].names[0]}›, because each of them trains the model"
             raise SettingsError(what, where=steps[1].names[0], hint="leave out one of them")
         return None
 
@@ -671,14 +670,21 @@ class Command(click.Command):
         try:
             assert self.callback is not None  # of each command
             return ctx.invoke(self.callback, self._make_record(ctx))
-        except SettingsError as error:
-            # an error of the library names a field; the command line names its option
+        except NbtextError as error:
+            # an error of the library names a setting; the command line names its option
+            flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
             for _, each in list_settings_parts(self.record):
                 for short in getattr(each.record, "SHORTHANDS", ()):
-                    if error.where in short.names:
-                        error.where = short.field.name
-            flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
-            error.where = flags.get(error.where, error.where)
+                    flags |= dict.fromkeys(short.names, f"--{short.field.name}")
+
+            def spell(setting: str) -> str:
+                name, _, value = setting.partition("=")
+                flag = flags.get(name, f"--{name.replace('_', '-')}")
+                return f"{flag} {value}" if value else flag
+
+            error.spell = spell
+            if isinstance(error, SettingsError):
+                error.where = flags.get(error.where, error.where)
             raise
 
     def _make_record(self, ctx: click.Context) -> Any:
@@ -695,11 +701,11 @@ class Command(click.Command):
             if ctx.params["model"] is None:
                 raise click.UsageError("Missing argument 'MODEL'", ctx)
         given = {name: value for name, value in ctx.params.items() if value not in (None, ())}
-        flags = {each.name or "": each.flag for each in self.params if isinstance(each, Option)}
+        names = {each.name or "" for each in self.params}
         of_parts = (
             getattr(each.record, "RULES", ()) for _, each in list_settings_parts(self.record)
         )
-        check_rules((*self.rules, *chain.from_iterable(of_parts)), given, flags)
+        check_rules((*self.rules, *chain.from_iterable(of_parts)), given, names)
         made = make_record(self.record, given)
         check_settings(made)
         if step := self._find_step(given):

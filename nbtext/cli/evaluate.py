@@ -199,10 +199,10 @@ def evaluate(given: Evaluate) -> None:
     by_group = None
     if given.by is not None:
         if given.folds.split_field not in (None, given.by):
-            because = f"{given.folds.split_option} names another field of groups"
+            because = f"‹{given.folds.split_option}› names another field of groups"
             raise refuse("by", because)
         if input_settings.split is None:
-            input_settings = input_settings.group_by(given.by, "--by")
+            input_settings = input_settings.group_by(given.by, "by")
         by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
         input_settings = _read_fields(input_settings, given)

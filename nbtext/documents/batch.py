@@ -839,8 +839,8 @@ def _read_group(value: str | None, split: Split) -> str:
     """
     group = name_of(value)
     if group is None:
-        hint = f"{split.option} needs a value for each document"
-        raise InputError(f"the document has no `{split.field}`", hint=hint)
+        what = f"the document has no `{split.field}`"
+        raise InputError(what, hint="each document needs a value of this field")
     if split.period:
         # only then, because the import takes time
         from nbtext.documents.times import read_period, refuse_time

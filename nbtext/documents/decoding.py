@@ -182,7 +182,7 @@ def encoding_of(settings: InputSettings) -> Encoding:
     codec = find_codec(name, is_web=False)
     if codec is None:
         what = f"there is no encoding {name!r}"
-        raise SettingsError(what, where="--encoding", hint="try utf-8, latin-1 or cp1252")
+        raise SettingsError(what, where="encoding", hint="try utf-8, latin-1 or cp1252")
     return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding is not None)
 
 

@@ -383,8 +383,8 @@ def find_fields(
 
     def find(name: str, option: str, default: str | None = None) -> tuple[int, ...]:
         namesakes = tuple(place for place, each in enumerate(names) if each == name)
-        if (n_namesakes := len(namesakes)) > 1 and option != "--label-field":
-            number = f"name it by its number, as in {option} {names.index(name) + 1}"
+        if (n_namesakes := len(namesakes)) > 1 and option != "label_field":
+            number = f"name it by its number, as in ‹{option}› {names.index(name) + 1}"
             hint = number if has_numbers else "give them different names"
             raise InputError(f"{n_namesakes} columns are called `{name}`", where=where, hint=hint)
         if namesakes:
@@ -397,7 +397,7 @@ def find_fields(
             return ()
         shown = names
         of_row = ""
-        hint = f"name the column with {option}"
+        hint = f"name the column with ‹{option}›"
         if first_row is not None:
             shown = first_row
             of_row = " of the first row"
@@ -408,15 +408,15 @@ def find_fields(
         what = f"no column `{name}`; the columns{of_row} are: {format_names(shown)}"
         raise InputError(what, where=where, hint=hint)
 
-    option = "--label-fields" if settings.label_fields else "--label-field"
+    option = "label_fields" if settings.label_fields else "label_field"
     default = None if "label_field" in settings.remembered else DEFAULTS.label_field
     labels = {name: find(name, option, default or name) for name in settings.label_names}
     places = labels if all(labels.values()) else {}
-    places |= {name: find(name, "--text-field") for name in settings.text_field}
-    places[settings.id_field] = find(settings.id_field, "--id-field", DEFAULTS.id_field)
-    places |= {each.field: find(each.field, "--where") for each in settings.where}
+    places |= {name: find(name, "text_field") for name in settings.text_field}
+    places[settings.id_field] = find(settings.id_field, "id_field", DEFAULTS.id_field)
+    places |= {each.field: find(each.field, "where") for each in settings.where}
     if settings.weight_field is not None:
-        places[settings.weight_field] = find(settings.weight_field, "--weight-field")
+        places[settings.weight_field] = find(settings.weight_field, "weight_field")
     if settings.split is not None:
         places[settings.split.field] = find(settings.split.field, settings.split.option)
     return {name: found for name, found in places.items() if found}
@@ -467,14 +467,14 @@ def check_joined(path: str, settings: InputSettings) -> None:
     if settings.split is not None:
         raise _without_fields(path, settings.split.option, f"field `{settings.split.field}`")
     if settings.weight_field is not None:
-        raise _without_fields(path, "--weight-field", f"field `{settings.weight_field}`")
+        raise _without_fields(path, "weight_field", f"field `{settings.weight_field}`")
     if settings.where:
-        raise _without_fields(path, "--where", f"field `{settings.where[0].field}`")
+        raise _without_fields(path, "where", f"field `{settings.where[0].field}`")
     if settings.separate_fields and len(settings.text_field) > 1:
-        raise _without_fields(path, "--separate-fields", "fields to keep separate")
+        raise _without_fields(path, "separate_fields", "fields to keep separate")
     if "label_field" not in settings.remembered:
         if settings.label_separator is not None:
-            raise _without_fields(path, "--label-separator", "label field")
+            raise _without_fields(path, "label_separator", "label field")
         check_label_fields(path, settings)
 
 
@@ -483,7 +483,7 @@ def check_label_fields(path: str, settings: InputSettings) -> None:
     have.
     """
     if settings.label_fields:
-        raise _without_fields(path, "--label-fields", "columns or keys of labels")
+        raise _without_fields(path, "label_fields", "columns or keys of labels")
 
 
 def _without_fields(path: str, option: str, what: str) -> SettingsError:

@@ -119,7 +119,7 @@ class Split(NamedTuple):
     """
 
     field: str
-    option: str = "--group-field"
+    option: str = "group_field"
     period: str = ""
     is_by_time: bool = False
 
@@ -273,11 +273,9 @@ class InputOptions(Settings):
 
     @property
     def table_options(self) -> list[str]:
-        """The given options that only a table of text has, as they are typed."""
-        header = {None: "", True: "--header", False: "--no-header"}[self.header]
-        delimiter = "--delimiter" if self.delimiter is not None else ""
-        escape = "--escape" if self.escape != DOUBLED else ""
-        return list(filter(None, (header, delimiter, escape)))
+        """The names of the given options that only a table of text has."""
+        usual = {"header": None, "delimiter": None, "escape": DOUBLED}
+        return [name for name, default in usual.items() if getattr(self, name) != default]
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -332,7 +330,7 @@ class InputSettings(InputOptions):
             others.append(self.weight_field)
         return (*self.text_field, *self.label_names, self.id_field, *others)
 
-    def group_by(self, field: str | None, option: str = "--group-field") -> InputSettings:
+    def group_by(self, field: str | None, option: str = "group_field") -> InputSettings:
         """Return the settings with the field of the groups, such as `created:month`, the months of
         a date.
         """

@@ -435,22 +435,22 @@ def check_input(settings: InputSettings) -> None:
     if label is not None and (name_of(label) is None or len(label) > MAX_LABEL_CHARACTERS):
         raise SettingsError(
             "is not a label",
-            where="--label",
+            where="label",
             hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters",
         )
     has_texts = settings.text_field or settings.rows_for == VALUES
-    for option, is_wrong in (
-        ("--text-field", not has_texts or "" in settings.text_field),
-        ("--label-fields", "" in settings.label_fields),
-        ("--label-separator", settings.label_separator == ""),
+    for name, is_wrong in (
+        ("text_field", not has_texts or "" in settings.text_field),
+        ("label_fields", "" in settings.label_fields),
+        ("label_separator", settings.label_separator == ""),
     ):
         if is_wrong:
-            raise SettingsError("a name or a separator is empty", where=option, hint="write one")
+            raise SettingsError("a name or a separator is empty", where=name, hint="write one")
     if settings.delimiter is not None and (
         len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'
     ):
         hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
-        raise SettingsError("is not a delimiter", where="--delimiter", hint=hint)
+        raise SettingsError("is not a delimiter", where="delimiter", hint=hint)
 
 
 def _reader_of(path: str, settings: InputSettings) -> str:
@@ -527,7 +527,7 @@ def _check_matrix_settings(settings: InputSettings) -> None:
     if settings.split is not None:
         raise refuse(settings.split.option, f"{because}, without other fields")
     if settings.rows_for == FOR_LABELS:
-        raise refuse("--apply", because)
+        raise refuse("apply", because)
     allowed = {*OF_MATRICES, *settings.remembered}
     for field, _ in list_options(InputSettings):
         if field.name not in allowed and getattr(settings, field.name) != field.default:

@@ -342,7 +342,7 @@ def write_sqlite(
             "select 1 from sqlite_schema where lower(name) = lower(?)", (table,)
         ).fetchone():
             what = f"{target.path} has a table `{table}` already"
-            raise SettingsError(what, where="--table", hint="give the new table another name")
+            raise SettingsError(what, where="table", hint="give the new table another name")
         first: SqlRows | None = None
         for rows, columns, _, labels in changed:
             assert isinstance(rows, SqlRows)

@@ -383,13 +383,13 @@ def assign_folds(documents: DocumentTable, settings: FoldSettings) -> Integers:
         usual = "10 is usual" if n_documents >= 10 else possible
         hint = usual if n_documents > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {n_documents}"
-        raise SettingsError(what, where="--folds", hint=hint)
+        raise SettingsError(what, where="folds", hint=hint)
     contents = number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
     if folds.min() == folds.max():
         raise SettingsError(
             "all documents have the same content, so they cannot be split into folds",
-            where="--folds",
+            where="folds",
         )
     return folds
 
@@ -415,13 +415,13 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
     names, numbers = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise SettingsError(
-            "all documents have the same group", where="--group-field", hint="name another field"
+            "all documents have the same group", where="group_field", hint="name another field"
         )
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
         what = f"{n_folds} folds need {n_folds} groups; found {len(names)}"
-        raise SettingsError(what, where="--folds", hint="use fewer")
+        raise SettingsError(what, where="folds", hint="use fewer")
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
     folds = np.zeros(len(names), dtype=np.int64)
@@ -444,7 +444,7 @@ def time_series_folds(times: Array, n_steps: int, name: str = "time") -> Integer
     if len(found) < 2:
         raise SettingsError(
             "all documents have the same timestamp",
-            where="--order-field",
+            where="order_field",
             hint="name another field",
         )
     before = np.searchsorted(np.sort(moments), moments)  # number of earlier documents

@@ -582,14 +582,14 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
                 if name in MULTILABEL_METRICS
                 else "one label for each document"
             )
-            hint = f"give {needed} too" if needed else f"it is a metric of {kinds}"
+            hint = f"give ‹{needed}› too" if needed else f"it is a metric of {kinds}"
             if evaluation.unknown_label == evaluation.documents:
                 hint = "each document has a label that the model does not know"
-            raise SettingsError(f"{name} was not measured", where="--fail-under", hint=hint)
+            raise SettingsError(f"{name} was not measured", where="fail_under", hint=hint)
         return evaluation.metrics[name]
     kind, _, label = name.partition(":")
     scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
     if label not in scores:
         hint = suggest(name, [f"{kind}:{join_list([each])}" for each in scores])
-        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
+        raise SettingsError(f"there is no label {label}", where="fail_under", hint=hint)
     return float(getattr(scores[label], kind))

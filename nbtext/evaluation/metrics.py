@@ -228,7 +228,7 @@ class Metric(Generic[T]):
     title          The name in tables for people.
     compute        Computes it from at least one document; None: it was not measured.
     is_loss        Lower is better; otherwise higher is better, and 1 is the best value.
-    needs          The option that it is measured with.
+    needs          The setting that it is measured with.
     note           Explains it on the page of an evaluation; "" leaves it out there.
     is_compared    Shown when trained models are compared.
     is_curve       Shown in learning curves.
@@ -261,14 +261,14 @@ SET_METRICS = (
         "coverage",
         "coverage",
         lambda totals: totals.sets and totals.sets.covered / max(1, totals.sets.true),
-        needs="--coverage",
+        needs="coverage",
     ),
     Metric[Any](
         "mean_set_size",
         "mean set size",
         lambda totals: totals.sets and totals.sets.labels / totals.sets.sets,
         is_loss=True,
-        needs="--coverage",
+        needs="coverage",
     ),
 )
 METRICS: dict[str, Metric[MetricTotals]] = _by_name(
@@ -336,7 +336,7 @@ METRICS: dict[str, Metric[MetricTotals]] = _by_name(
         "mean cost",
         lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
         is_loss=True,
-        needs="--cost",
+        needs="cost",
     ),
 )
 MULTILABEL_METRICS: dict[str, Metric[MultilabelTotals]] = _by_name(

@@ -291,7 +291,7 @@ class Corpora:
         self.n_documents = len(corpus.sample)
         if self.n_documents < N_FINALIST_FOLDS:
             found = number_of(self.n_documents, "document")
-            hint = "name a model with --model"
+            hint = "name a model with ‹model›"
             raise InputError(
                 f"a model search needs at least {N_FINALIST_FOLDS} documents; found {found}",
                 hint=hint,

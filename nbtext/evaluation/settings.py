@@ -70,7 +70,7 @@ class FoldSettings(Settings):
     @property
     def split_option(self) -> str:
         """The option that names this field."""
-        return "--group-field" if self.group_field is not None else "--order-field"
+        return "group_field" if self.group_field is not None else "order_field"
 
     def add_split(self, settings: InputSettings) -> InputSettings:
         """Return the input settings with the field that holds the groups or timestamps."""

@@ -40,7 +40,7 @@ class _Finder:
     def __init__(self, settings: FeatureSettings) -> None:
         for name, default in OF_WORDS.items():
             if settings.analyzer != "word" and getattr(settings, name) != default:
-                hint = "leave out this option, or use --analyzer word"
+                hint = "leave out this option, or use ‹analyzer=word›"
                 raise SettingsError("needs features of words", where=name, hint=hint)
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
@@ -348,7 +348,7 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
             return
         what = "matching the token pattern with these texts takes too long"
         hint = "simplify the pattern: avoid nested repetitions such as (a+)+"
-        raise InputError(what, where="--token-pattern", hint=hint)
+        raise InputError(what, where="‹token_pattern›", hint=hint)
 
     handler = signal.signal(signal.SIGVTALRM, stop)
     timer = signal.setitimer(signal.ITIMER_VIRTUAL, limit)

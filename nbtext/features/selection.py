@@ -20,14 +20,10 @@ REMOVING = str.split("vocabulary token_pattern stop_words analyzer ngrams view")
 def no_token(settings: FeatureSettings) -> ModelError:
     """Return the error for documents of which none contains a feature."""
     default = FeatureSettings()
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in REMOVING
-        if getattr(settings, name) != getattr(default, name)
-    ]
-    hint = "by default a token has at least two characters; see --token-pattern"
+    given = [f"‹{name}›" for name in REMOVING if getattr(settings, name) != getattr(default, name)]
+    hint = "by default a token has at least two characters; see ‹token_pattern›"
     if given:
-        hint = f"change {' or '.join(given)}, or name the column of the text with --text-field"
+        hint = f"change {' or '.join(given)}, or name the column of the text with ‹text_field›"
     return ModelError("no document contains a token that is a feature", hint=hint)
 
 
@@ -64,7 +60,7 @@ def select_columns(
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))
     if len(columns) == 0:
         has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
-        hint = "lower --min-df or raise --max-df" if has_upper_limit else "lower --min-df"
+        hint = "lower ‹min_df› or raise ‹max_df›" if has_upper_limit else "lower ‹min_df›"
         raise ModelError("no feature is left after the limits of document frequency", hint=hint)
     occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
     if settings.max_features is not None:
@@ -89,8 +85,8 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
         raise SettingsError(what, where="min_df")
     if high < low:
         what = f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}"
-        what += f", but --min-df {settings.min_df} needs {low:,g}"
-        raise SettingsError(what, where="max_df", hint="raise --max-df, or lower --min-df")
+        what += f", but ‹min_df› {settings.min_df} needs {low:,g}"
+        raise SettingsError(what, where="max_df", hint="raise ‹max_df›, or lower ‹min_df›")
     return low, high
 
 
@@ -99,13 +95,13 @@ def _score_features(
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
-        raise ModelError(f"{criterion} needs documents of at least two labels", where="--select")
+        raise ModelError(f"{criterion} needs documents of at least two labels", where="‹select›")
     if criterion == "mi":
         return mutual_information(counts, class_documents)
     if criterion == "chi2":
         return chi_squared(counts, occurrences, class_documents)
     raise SettingsError(
-        f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N"
+        f"unknown criterion {criterion}", where="select", hint="write mi:N or chi2:N"
     )
 
 

@@ -54,7 +54,7 @@ def read_stop_words(name: str) -> tuple[str, ...]:
 
     raises  InputError: see `read_words`
     """
-    hint = "give --stop-words english, or a file with one word per line"
+    hint = "give `english`, or a file with one word per line"
     return (
         ENGLISH
         if name == "english"

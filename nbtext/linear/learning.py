@@ -320,7 +320,7 @@ def learn_labels(
     data.mean_square()  # raises where sums of squares would overflow
     model: LinearModel = settings.linear_model
     if not model.is_one_vs_rest:
-        hint = "use --model svm or nbsvm, which compare each label with the rest"
+        hint = "use ‹model=svm› or nbsvm, which compare each label with the rest"
         what = f"{settings.model} cannot be trained on documents with several labels"
         raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
     check_label_count(data.n_classes, settings.model, "model")

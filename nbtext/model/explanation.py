@@ -119,7 +119,7 @@ class Explainer:
         other = self.model.class_of(against) if against is not None else None
         if label is not None and explained == other:
             hint = "give another label, or leave out this option"
-            raise SettingsError("is the same label as --label", where="against", hint=hint)
+            raise SettingsError("is the same label as ‹label›", where="against", hint=hint)
         return explained, other
 
     def explain_batch(

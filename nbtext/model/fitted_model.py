@@ -326,7 +326,7 @@ class TrainedModel:
             what = "the command needs the counts of the training documents, which the model file does not hold"
             raise ModelError(
                 what,
-                hint="train it with --keep-sample N",
+                hint="train it with ‹keep_sample› N",
             )
         return self.load_counts()
 
@@ -425,13 +425,13 @@ def check_several_labels(features: FeatureSettings, settings: ModelSettings) -> 
     several = "documents with several labels"
     is_linear = settings.is_linear
     if settings.model != AUTO and not is_linear:
-        hint = "leave out --model for Naive Bayes, or use --model svm or nbsvm"
+        hint = "leave out ‹model› for Naive Bayes, or use ‹model=svm› or nbsvm"
         raise SettingsError(
             f"{settings.model} cannot be trained on {several}", where="model", hint=hint
         )
     if not is_linear and (not features.is_counting or features.idf != "none"):
         what = f"Naive Bayes of {several} needs counts without weights"
-        raise SettingsError(what, where="model", hint="use a linear one, such as --model svm")
+        raise SettingsError(what, where="model", hint="use a linear one, such as ‹model=svm›")
     if settings.optimize not in (None, MACRO_F1):
         hint = "leave it out to maximize micro-F1, or give macro_f1"
         what = f"{settings.optimize} can be optimized only for documents with one label each"

@@ -145,7 +145,7 @@ class Fitting:
         if is_negative and not event_model.allows_negative:
             raise ModelError(
                 f"{self.settings.model} needs weights >= 0, and inverse document frequencies are negative",
-                hint="use smooth or plain ones, or a linear model such as --model nbsvm",
+                hint="use smooth or plain ones, or a linear model such as ‹model=nbsvm›",
             )
         return weighting
 

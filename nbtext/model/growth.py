@@ -184,7 +184,7 @@ def calibrate_model(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1)
     document if documents have weights, as after EM, because the weight of each is not known.
     """
     check_growth(model)
-    hint = "train it with --keep-sample N, and update or merge calibrate it again; or train it on all documents"
+    hint = "train it with ‹keep_sample› N, and update or merge calibrate it again; or train it on all documents"
     model.fitted.check_one_label("be calibrated after training", hint)
     features = model.fitted.feature_settings
     settings = model.fitted.model_settings
@@ -255,14 +255,14 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         return model
     wanted = {
         "thresholds": not earlier.task.is_exclusive,
-        "--model auto": settings.model == AUTO,
-        "--optimize": settings.optimize is not None,
-        "--min-recall or --min-precision": settings.has_targets,
+        "‹model=auto›": settings.model == AUTO,
+        "‹optimize›": settings.optimize is not None,
+        "‹min_recall› or ‹min_precision›": settings.has_targets,
     }
     for name, is_wanted in wanted.items():
         if is_wanted:
             what = "needs retained documents, and the model has none"
-            hint = "train with --keep-sample, or on the texts"
+            hint = "train with ‹keep_sample›, or on the texts"
             raise ModelError(what, where=name, hint=hint)
     smoothing = settings.smoothing
     if smoothing is None:
@@ -304,7 +304,7 @@ def _share_smoothing(*names: str) -> bool:
 def check_whole(model: TrainedModel) -> None:
     """Raise ModelError if documents count by probabilities of labels, which are not stored."""
     if model.counts.statistics.is_fractional:
-        what = "the model counts documents by probabilities of labels (--keywords), which it does not store"
+        what = "the model counts documents by probabilities of labels (‹keywords›), which it does not store"
         raise ModelError(what, hint="train it again without the documents")
 
 
@@ -345,13 +345,13 @@ def check_growth(model: TrainedModel) -> None:
     ):
         is_of_model = settings.event_model.sufficient_statistics is not None
         cause = (
-            f"--model {settings.model}"
+            f"‹model={settings.model}›"
             if is_of_model
             else "a norm, or relative or log term frequencies,"
         )
         what = f"a model with {cause} needs the counts of each document, and this one does not retain all documents"
         raise ModelError(
-            what, hint=f"{again}, with --keep-sample N, where N is at least the number of documents"
+            what, hint=f"{again}, with ‹keep_sample› N, where N is at least the number of documents"
         )
 
 

@@ -60,7 +60,7 @@ class Like:
             if features.view:
                 what = "the model has views with weights, and is fitted to counts"
                 raise ModelError(
-                    what, where="--like", hint="train it without the weights of its views"
+                    what, where="‹like›", hint="train it without the weights of its views"
                 )
             features = replace(features, tf="count", idf="none", norm="none")
         if weighting.is_counting and all(each.tf == "count" for each in features.of_views):
@@ -172,7 +172,7 @@ def _name_columns(batch: Batch, like: Like | None) -> Batch:
         return batch
     if like is None:
         raise InputError(
-            "the matrix has no names of features", hint="give --like MODEL, which has them"
+            "the matrix has no names of features", hint="give ‹like› MODEL, which has them"
         )
     if like.columns.vocabulary is None:
         check_matrix_width(matrix, like.columns.n_columns)

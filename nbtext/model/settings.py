@@ -204,7 +204,7 @@ class DecisionSettings(Settings):
                 "a label has two thresholds", where="threshold", hint="keep one of them"
             )
         if self.label_thresholds and self.coverage is not None:
-            what = "cannot be combined with --coverage, because both decide on the label"
+            what = "cannot be combined with ‹coverage›, because both decide on the label"
             raise SettingsError(what, where="threshold", hint="leave out one of them")
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 means that 19 of 20 prediction sets contain the true label"
@@ -244,8 +244,8 @@ class DecisionSettings(Settings):
         }
         for name, is_wrong in wrong.items():
             if is_wrong:
-                other = "LABEL=P or --min-probability" if is_exclusive else "or --at-least-one"
-                hint = f"use --threshold {other}"
+                other = "LABEL=P or ‹min_probability›" if is_exclusive else "or ‹at_least_one›"
+                hint = f"use ‹threshold› {other}"
                 raise SettingsError(f"cannot be used with a {kind} model", where=name, hint=hint)
         if self.cost is not None:
             self.cost.check(labels)

@@ -162,7 +162,7 @@ def count_unlabeled(
     task = CountingTask(features, None, is_labeled=False)
     counts = count_in_threads(source, task, jobs, on_batch)
     if not counts.statistics.n_documents:
-        raise InputError("the source has no documents to train on", where="--unlabeled")
+        raise InputError("the source has no documents to train on", where="‹unlabeled›")
     return counts
 
 
@@ -223,7 +223,7 @@ def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     if learned == given:
         return
     if learned:
-        hint = f"give --text-field {join_list(learned)} --separate-fields"
+        hint = f"give ‹text_field› {join_list(learned)} ‹separate_fields›"
         raise SettingsError(f"the model needs the separate fields {', '.join(learned)}", hint=hint)
     what = "the model was trained with joined text fields"
     raise SettingsError(what, where="separate_fields", hint="leave out this option")

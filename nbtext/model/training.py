@@ -103,7 +103,7 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
             if model_settings.keep_sample is not None and (
                 features.vocabulary is not None or counts.weighting is not None
             ):
-                what = "--keep-sample needs the counts of all features, and this matrix contains weights or selected ones"
+                what = "‹keep_sample› needs the counts of all features, and this matrix contains weights or selected ones"
                 raise InputError(
                     what, hint="train on the texts, or on a matrix of the counts of all features"
                 )

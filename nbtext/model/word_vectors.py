@@ -95,7 +95,7 @@ def _find_words(
     words = find_words(vocabulary, features)
     if vocabulary is None or words is None:
         raise SettingsError(
-            "needs features that are words", where="vectors", hint="use --analyzer word"
+            "needs features that are words", where="vectors", hint="use ‹analyzer=word›"
         )
     terms = vocabulary.terms
     prefixes = [

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from functools import reduce
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import joblib
 import numpy as np
@@ -17,11 +17,7 @@ from stored_models import KINDS, answer
 
 import nbtext
 from nbtext import TextClassifier, load_model, save_model
-from nbtext.arrays import Limits
-from nbtext.artifact import audit
 from nbtext.artifact import model as model_file
-from nbtext.artifact.model import View
-from nbtext.artifact.record import fields_of
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
@@ -31,8 +27,6 @@ from nbtext.errors import ArtifactError
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel
-from nbtext.model.several_labels import SeveralLabels
 from nbtext.model.task import OneLabel
 
 TEXTS = [
@@ -155,27 +149,6 @@ def test_a_missing_field_has_its_default(section: str, kind: type, tmp_path: Pat
     message = f'this one does not know its entry "{section.replace(".0", "")}.later"; update nbtext: pip install'
     with pytest.raises(ArtifactError, match=message):
         load_model(path).counts_  # noqa: B018 - it is read when it is used
-
-
-def test_checks_are_those_of_records() -> None:
-    """Each check names a class that is stored; after a change of names, none would be left."""
-    stored: set[str] = set()
-    pending: list[Any] = [
-        FittedModel,
-        CorpusCounts,
-        OneLabel,
-        SeveralLabels,
-        View,
-        audit.Names,
-        audit.Lists,
-    ]
-    while pending:
-        hint = pending.pop()
-        pending += [part for part in get_args(hint) if not isinstance(part, str | Limits)]
-        if fields_of(hint) and hint.__name__ not in stored:
-            stored.add(hint.__name__)
-            pending += [each.hint for each in fields_of(hint).values()]
-    assert set(audit.CHECKS) <= stored
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -80,7 +80,7 @@ def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) 
 
 def test_a_class_without_documents() -> None:
     """A class with no document has no empirical prior, and the error says what would help."""
-    with pytest.raises(ModelError, match="--prior uniform"):
+    with pytest.raises(ModelError, match="use prior=uniform"):
         log_prior(np.array([3, 0]), "empirical")
 
 

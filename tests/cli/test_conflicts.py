@@ -175,19 +175,19 @@ def test_rules_name_settings() -> None:
 
 def test_the_first_broken_rule_is_named() -> None:
     rules = (
-        Needs("period", "since"),
+        Needs("period", "since|until"),
         Excludes("cost", "threshold", because="both decide on the label"),
     )
     check_rules(rules, {"threshold": ("a", 0.5)})
     check_rules(rules, {"period": 1.0, "since": 2.0})
-    with pytest.raises(SettingsError, match=r"^period: needs since; add since"):
+    with pytest.raises(SettingsError, match=r"^period: needs since or until; add since or"):
         check_rules(rules, {"period": 1.0, "cost": 1, "threshold": 1})
     with pytest.raises(
         SettingsError, match=r"^cost: cannot be combined with threshold, because both decide"
     ):
         check_rules(rules, {"cost": 1, "threshold": 1})
-    with pytest.raises(SettingsError, match=r"^period: needs -s; add -s"):
-        check_rules(rules, {"period": 1.0}, {"since": "-s"})
+    with pytest.raises(SettingsError, match=r"^period: needs until; add until"):
+        check_rules(rules, {"period": 1.0}, {"until"})
 
 
 def test_a_value_outside_its_bounds() -> None:

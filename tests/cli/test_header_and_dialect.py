@@ -99,7 +99,7 @@ def test_without_a_header_there_are_no_names(nbtext: Any, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("--header",), ("--no-header",), ("--delimiter", ","), ("--escape", "backslash")]
+    "options", [("--header",), ("--delimiter", ","), ("--escape", "backslash")]
 )
 def test_options_of_tables_need_a_table(
     nbtext: Any, folder: Path, options: tuple[str, ...]

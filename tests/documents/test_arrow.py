@@ -149,7 +149,7 @@ def test_what_cannot_be_read(write: Any, problems: Any) -> None:
     path = write(table)
     with pytest.raises(
         InputError,
-        match=r"no column `text`; the columns are: body, o; name the column with --text-field",
+        match=r"no column `text`; the columns are: body, o; name the column with text_field",
     ):
         read(path)
     said = problems(path, text_field=("o",))

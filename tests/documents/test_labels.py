@@ -91,7 +91,7 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
     no labels.
     """
     path = write_columns(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
-    with pytest.raises(InputError, match=r"no column `b`.*--label-fields"):
+    with pytest.raises(InputError, match=r"no column `b`.*label_fields"):
         read_lists(path, label_fields=("a", "b"))
     assert read_lists(path, label_fields=("a", "b"), remembered=("label_field",)) == [None]
 
@@ -301,5 +301,5 @@ def test_columns_of_one_name(tmp_path: Path, name: str, mark: str) -> None:
     rows = ["text,Labels,id,Labels,Labels", "x,a,1,,b", "y,,2,,", "z,,3,c,c"]
     (tmp_path / name).write_text("".join(row.replace(",", mark) + "\n" for row in rows))
     assert read_lists(tmp_path / name, label_field="Labels") == [("a", "b"), (), ("c",)]
-    with pytest.raises(InputError, match=r"3 columns are called `Labels`.*--text-field 2"):
+    with pytest.raises(InputError, match=r"3 columns are called `Labels`.*text_field 2"):
         read_lists(tmp_path / name, text_field=("Labels",))

@@ -286,7 +286,7 @@ def test_one_of_each_label() -> None:
 def test_too_few_documents() -> None:
     """There is nothing to choose by."""
     with pytest.raises(
-        InputError, match="needs at least 5 documents; found 3 documents; name a model with --model"
+        InputError, match="needs at least 5 documents; found 3 documents; name a model with model"
     ):
         found(TEXTS[:3], LABELS[:3])
 

@@ -68,7 +68,7 @@ def test_thresholds_of_a_label() -> None:
         check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.995,f1:ham=0.95"))
     with pytest.raises(SettingsError, match="there is no label hm; did you mean recall:ham"):
         check_thresholds(EVALUATION, parse_thresholds("recall:hm=0.5"))
-    with pytest.raises(SettingsError, match="coverage was not measured; give --coverage too"):
+    with pytest.raises(SettingsError, match="coverage was not measured; give coverage too"):
         check_thresholds(EVALUATION, parse_thresholds("coverage=0.5"))
     with pytest.raises(ValueError, match="did you mean recall:LABEL"):
         parse_thresholds("recal:ham=0.9")
@@ -99,7 +99,7 @@ def test_metrics_of_several_labels() -> None:
         SettingsError, match=r"micro_f1 was not measured; it is a metric of several labels"
     ):
         check_thresholds(EVALUATION, parse_thresholds("micro_f1=0.8"))
-    with pytest.raises(SettingsError, match=r"coverage was not measured; give --coverage too"):
+    with pytest.raises(SettingsError, match=r"coverage was not measured; give coverage too"):
         check_thresholds(evaluation, parse_thresholds("coverage=0.8"))
 
 

@@ -136,13 +136,13 @@ def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int])
         (
             {"min_df": 5, "max_df": 9},
             ModelError,
-            "no feature is left after the limits of document frequency; lower --min-df or raise --max-df",
+            "no feature is left after the limits of document frequency; lower min_df or raise max_df",
         ),
         ({"min_df": 5}, SettingsError, "min_df: 5 is more than the number of documents, 4"),
         (
             {"min_df": 3, "max_df": 2},
             SettingsError,
-            "^max_df: 2 allows 2 documents of 4, but --min-df 3 needs 3; raise",
+            "^max_df: 2 allows 2 documents of 4, but min_df 3 needs 3; raise",
         ),
         ({"min_df": 0}, SettingsError, "^min_df: 0 is neither a number of documents"),
         (
@@ -160,7 +160,7 @@ def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int])
         (
             {"select": ("gini", 1)},
             SettingsError,
-            "--select: unknown criterion gini; write mi:N or chi2:N",
+            "select: unknown criterion gini; write mi:N or chi2:N",
         ),
     ],
 )
@@ -181,7 +181,7 @@ def test_nothing_can_be_selected_from_nothing() -> None:
     with pytest.raises(ModelError, match="no document contains a token"):
         select_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
-    with pytest.raises(ModelError, match="--select: mi needs documents of at least two labels"):
+    with pytest.raises(ModelError, match="select: mi needs documents of at least two labels"):
         select_columns(sums, class_documents, FeatureSettings(select=("mi", 1)))
 
 

@@ -231,7 +231,7 @@ def test_weights_of_whole_documents() -> None:
     options = {"idf": "smooth", "norm": "l2"}
     for keep in (None, 3):
         classifier = loaded(trained(FRUIT, options | {"keep_sample": keep}))
-        with pytest.raises(ModelError, match=r"needs the counts of each document.*--keep-sample"):
+        with pytest.raises(ModelError, match=r"needs the counts of each document.*keep_sample"):
             classifier.partial_fit(["red"], ["apple"])
 
 

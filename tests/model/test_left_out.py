@@ -171,11 +171,11 @@ def test_class_weight_of_another_model_of_the_same_counts(
             "class_weight: the model has no label 'x'",
         ),
         ({"min_df": 100}, "min_df"),
-        ({"min_df": 3, "max_df": 1}, "max_df: 1 allows 1 document of 16, but --min-df 3 needs 3"),
+        ({"min_df": 3, "max_df": 1}, "max_df: 1 allows 1 document of 16, but min_df 3 needs 3"),
         ({"idf": "plus-one", "token_pattern": "apple|b"}, ""),
         (
             {"token_pattern": "x{9}"},
-            "no document contains a token that is a feature; change --token-pattern",
+            "no document contains a token that is a feature; change token_pattern",
         ),
         ({"min_recall": {"a": 0.999}}, "min_recall: recall 0.999 of a"),
         ({"hash_bits": 30, "model": "categorical"}, "hash_bits: 30"),

@@ -205,7 +205,7 @@ def test_inspection_of_what_was_not_counted() -> None:
     counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(
         *documents("train")
     )
-    with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
+    with pytest.raises(ModelError, match=r"by=mi: .* lacks the document frequencies"):
         inspect_model(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
         found = inspect_model(classifier.model_, by=by)
