@@ -344,7 +344,7 @@ def hints_of(record: Hashable) -> dict[str, Any]:
 def type_of_values(record: type, field: dataclasses.Field[Any]) -> Any:
     """Return the type of the values of a setting, without None; of several values, that of one."""
     kind = hints_of(record).get(field.name, field.type)  # a shorthand is not in the record
-    if isinstance(kind, UnionType):
+    if NoneType in get_args(kind):
         kind = next(each for each in get_args(kind) if each is not NoneType)
     return get_args(kind)[0] if get_origin(kind) is tuple else kind
 

@@ -184,10 +184,10 @@ from nbtext.settings import Settings, setting, shorthand
 @frozen(kw_only=True)
 class Loud(Settings):
     NAME_loud: bool = setting(False, "Be loud.")
-    NAME_times: int | None = setting(None, "How often.", low=1)
-    NAME_share: Optional[float] = setting(None, "A share.")
+    NAME_times: int | None = setting(None, "How often.", low=1, metavar="N")
+    NAME_share: Optional[float] = setting(None, "A share.", metavar="P")
     NAME_sure: Union[bool, None] = setting(None, "Be sure.")
-    NAME_word: "str" = setting("a", "A word.")
+    NAME_word: "str" = setting("a", "A word.", metavar="TEXT")
 
 @frozen(kw_only=True)
 class Model(Settings):

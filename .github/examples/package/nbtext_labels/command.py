@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
-from nbtext.cli.options import ResultSettings, RunSettings, debug_only, model_argument, result
+from nbtext.cli.options import ResultSettings, RunSettings, model_argument, result, verbose_only
 from nbtext.cli.running import result_format, write_result
 from nbtext.records import frozen
 from nbtext.report.result import Result
@@ -22,7 +22,7 @@ class Labels:
 
     model: str = model_argument()
     result: ResultSettings = result()
-    run: RunSettings = debug_only()
+    run: RunSettings = verbose_only()
 
 
 @command(
