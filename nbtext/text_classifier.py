@@ -181,18 +181,23 @@ class TextClassifier:
         )
         return f"TextClassifier({', '.join(given)})"
 
-    def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+    def fit(
+        self, X: Iterable[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None
+    ) -> TextClassifier:
         """Fit to texts X and labels y; InputError if they are not texts and labels, or their
         lengths differ.
 
         y  a label for each text; or a list of labels for each, or an indicator matrix, and
-           `predict` returns the same
+           `predict` returns the same; or soft labels: shares (n_documents, n_labels) that sum to 1
+           in each row, or a dict of them for each text
+        sample_weight  (n_documents,), how often each text counts, from 1/256 on in steps of 1/256;
+                       None: once
         """
         for name, sentence in describe_unmatched(self.feature_settings).items():
             warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
         features = self.feature_settings
         settings = self.model_settings
-        given = sklearn_compat.read_labels(y)
+        given = sklearn_compat.read_labels(y, sample_weight)
         documents = sklearn_compat.read_documents(X, features)
         if isinstance(documents, Matrix):
             self._refuse_search("X is a matrix")
@@ -216,7 +221,7 @@ class TextClassifier:
             fitted = replace(self.fitted_, input=documents.input)
             self._model = replace(self.model_, fitted=fitted)
         self._rows = rows
-        self._n_fitted = counts.statistics.n_documents
+        self._n_fitted = len(given.labels)
         return self
 
     def _search(self, texts: list[str], given: GivenLabels) -> TextClassifier:
@@ -287,15 +292,19 @@ class TextClassifier:
         return self._become(train_on_matrix(matrix, self.model_settings))
 
     def partial_fit(
-        self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None
+        self,
+        X: Iterable[str],
+        y: Sequence[Any],
+        classes: Sequence[Any] | None = None,
+        sample_weight: Sequence[float] | None = None,
     ) -> TextClassifier:
-        """Train on more texts X and their labels y; new labels are added, and `classes` is
-        ignored.
+        """Train on more texts X and their labels y (see `fit`); new labels are added, and `classes`
+        is ignored.
         """
         if self._model is None:
-            return self.fit(X, y)
+            return self.fit(X, y, sample_weight)
         growth.check_growth(self._model)
-        given = sklearn_compat.read_labels(y)
+        given = sklearn_compat.read_labels(y, sample_weight)
         size = growth.growth_sample_size(self._model)
         counts = self._count_more(X, given, size)
         model = growth.update_with_counts(self._model, counts)
@@ -304,12 +313,14 @@ class TextClassifier:
             model = replace(model, fitted=replace(model.fitted, label_columns=n_columns))
         return self._become(model)
 
-    def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+    def forget(
+        self, X: Iterable[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None
+    ) -> TextClassifier:
         """Remove texts X with their labels y from the model, as if it had not been trained on them.
 
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
-        given = sklearn_compat.read_labels(y)
+        given = sklearn_compat.read_labels(y, sample_weight)
         counts = self._count_more(X, given, None)
         return self._become(growth.forget_counts(self.model_, counts))
 
@@ -428,6 +439,8 @@ class TextClassifier:
         """Return the counts of texts or rows, and which of them are retained."""
         n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
         sklearn_compat.check_paired(n, len(given.labels))
+        if given.weights is not None:
+            sklearn_compat.check_paired(n, len(given.weights))
         return sklearn_compat.count_given_documents(documents, given, settings, sample_size=size)
 
     def _count_more(self, X: Any, given: GivenLabels, size: int | None) -> CorpusCounts:

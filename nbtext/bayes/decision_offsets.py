@@ -173,7 +173,7 @@ def _accuracy_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> 
 
 def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
-    support = np.bincount(truth, weights, int(max(truth.max(), runner_ups.max())) + 1)
+    support = np.bincount(truth, weights, max(k, int(runner_ups.max())) + 1)
     own = 2 * np.cumsum((truth == k) * weights) / (np.cumsum(weights) + support[k])
     lost = np.empty(len(truth))
     for runner_up in np.unique(runner_ups).tolist():

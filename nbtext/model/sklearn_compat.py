@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
@@ -14,7 +15,14 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.fields import Label, name_of, text_of
+from nbtext.documents.fields import (
+    Label,
+    SoftLabel,
+    name_of,
+    read_shares,
+    read_weight,
+    text_of,
+)
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.matrix import Matrix, number_columns
 from nbtext.features.settings import OF_WEIGHTING, FeatureSettings
@@ -304,19 +312,65 @@ class GivenLabels(NamedTuple):
     labels     the label of each text, or a tuple of its labels
     type       the name of their type, one of LABEL_TYPES
     n_columns  of an indicator matrix, whose labels are the numbers of its columns; None: of others
+    shares     the soft label of each text, by its number
+    weights    how often each text counts, in units of 1 / WEIGHT_UNIT; None: each counts once
     """
 
     labels: Sequence[Label]
     type: str
     n_columns: int | None = None
+    shares: Mapping[int, SoftLabel] = {}
+    weights: Sequence[int] | None = None
 
 
-def read_labels(y: Any) -> GivenLabels:
-    """Return a label of each text, a list of labels of each, or an indicator matrix, as texts.
+def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
+    """Return a label of each text, a list of labels of each, an indicator matrix, or the shares of
+    the labels of each, as texts.
 
+    sample_weight  (n,), how often each text counts; None: once
     raises  InputError: labels are missing or of several types, a text has one label in place of a
-            list, or the matrix has other numbers than 0 and 1, or too many columns
+            list, the matrix has other numbers than 0 and 1 or shares, or too many columns; or a
+            weight is not a number within its bounds
     """
+    shares = _list_shares(y)
+    given = _read_hard_labels(y) if shares is None else _read_soft_labels(shares)
+    if sample_weight is None:
+        return given
+    weights = [read_weight(weight, "sample_weight") for weight in list_rows(sample_weight)]
+    return given._replace(weights=weights)
+
+
+def _list_shares(y: Any) -> list[dict[Any, float]] | None:
+    """Return the share of each label for each text; None: they are no shares."""
+    if is_table(y):
+        table = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+        is_soft = table.dtype.kind == "f" and table.shape[1] > 1
+        if not is_soft or ((table == 0) | (table == 1)).all():
+            return None
+        names = list(getattr(y, "columns", range(table.shape[1])))
+        return [dict(zip(names, row.tolist(), strict=True)) for row in table]
+    rows = [] if isinstance(y, str | bytes) or y is None else list_rows(y)
+    return rows if rows and all(isinstance(row, dict) for row in rows) else None
+
+
+def _read_soft_labels(rows: list[dict[Any, float]]) -> GivenLabels:
+    """Return the soft labels of texts; InputError if the shares of one do not sum to 1."""
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    texts, label_type = label_texts(names)
+    text_of_name = dict(zip(names, texts, strict=True))
+    shares: dict[int, SoftLabel] = {}
+    for number, row in enumerate(rows):
+        named = {text_of_name[name]: share for name, share in row.items()}
+        soft = read_shares(named, "y")
+        if soft is None:
+            raise InputError(f"the label of text {number} is not an object of shares")
+        shares[number] = soft
+    labels = [soft.label for soft in shares.values()]
+    return GivenLabels(labels, label_type, shares=shares)
+
+
+def _read_hard_labels(y: Any) -> GivenLabels:
+    """Return labels that are no shares; see `read_labels`."""
     if not has_several_labels(y):
         return GivenLabels(*label_texts(y))
     matrix = indicator_matrix(y)
@@ -359,6 +413,8 @@ def count_given_documents(
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
     batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
     batch.labels = list(given.labels)
+    batch.shares = dict(given.shares)
+    batch.weights = given.weights
     batch.row_numbers = range(len(batch))
     corpus_counter.add(batch)
     counts = corpus_counter.finish()

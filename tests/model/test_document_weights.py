@@ -12,8 +12,10 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import SoftLabel, split_shares
+from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
     "the cat sat",
@@ -118,3 +120,32 @@ def test_a_soft_label_is_weighted_documents_of_one_text() -> None:
     expected = count([TEXTS[0], TEXTS[0], TEXTS[1]], ["x", "y", "x"], [128, 384, 256])
     assert arrays(counter.finish()) == arrays(expected)
     assert batch.take([0]).spread().labels == ["x", "y"]
+
+
+def test_the_library_takes_weights_and_shares() -> None:
+    """Weights are repeated texts; shares are weights, as a table or as dicts."""
+    repeated = TextClassifier().fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
+    twice = TextClassifier().fit(TEXTS, LABELS, sample_weight=[2] * len(TEXTS))
+    assert np.array_equal(twice.predict_proba(TEXTS), repeated.predict_proba(TEXTS))
+    assert len(twice.leave_one_out_predict_proba_) == len(TEXTS)
+    shares = np.array([[0.75, 0.25] if label == "x" else [0, 1.0] for label in LABELS])
+    soft = TextClassifier(model="multinomial").fit(TEXTS, shares)
+    assert soft.classes_.tolist() == [0, 1]
+    named = TextClassifier(model="multinomial").fit(
+        TEXTS, [{"x": one, "y": other} for one, other in shares.tolist()]
+    )
+    assert named.predict(TEXTS).tolist() == [["x", "y"][k] for k in soft.predict(TEXTS)]
+    before = arrays(named.model_.counts)
+    named.partial_fit(["a bird"], ["y"], sample_weight=[0.5]).forget(["a bird"], ["y"], [0.5])
+    assert arrays(named.model_.counts) == before
+
+
+@pytest.mark.parametrize("weights", [[-1] * 8, [float("nan")] * 8, [0.001] * 8, [1] * 7])
+def test_wrong_weights_are_refused(weights: list[float]) -> None:
+    with pytest.raises(InputError):
+        TextClassifier().fit(TEXTS, LABELS, sample_weight=weights)
+
+
+def test_shares_must_sum_to_one() -> None:
+    with pytest.raises(InputError, match="sum to 1"):
+        TextClassifier().fit(TEXTS, [{"x": 2, "y": 3}] * 8)
