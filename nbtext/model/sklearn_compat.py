@@ -341,7 +341,7 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
 
 
 def _list_shares(y: Any) -> list[dict[Any, float]] | None:
-    """Return the share of each label for each text; None: they are no shares."""
+    """Return the share of each label for each text; None: of other labels."""
     if is_table(y):
         table = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
         is_soft = table.dtype.kind == "f" and table.shape[1] > 1
@@ -370,7 +370,7 @@ def _read_soft_labels(rows: list[dict[Any, float]]) -> GivenLabels:
 
 
 def _read_hard_labels(y: Any) -> GivenLabels:
-    """Return labels that are no shares; see `read_labels`."""
+    """Return labels without shares; see `read_labels`."""
     if not has_several_labels(y):
         return GivenLabels(*label_texts(y))
     matrix = indicator_matrix(y)
