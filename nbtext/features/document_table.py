@@ -72,8 +72,8 @@ class DocumentTable:
     groups: Array | None = None
     token_lengths: Floats | None = None
     n_tokens: Integers | None = None
-    _located: tuple[Array, Integers] | None = field(default=None, init=False, repr=False)
-    _transposed: Any = field(default=None, init=False, repr=False)  # a csr_array
+    # a cache of `locate`: for some classes, which are kept, the positions in them
+    _located: list[Array] = field(default_factory=list, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -314,12 +314,22 @@ class DocumentTable:
 
         return csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
 
-    def transpose(self, n_features: int) -> csr_array:
-        """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
-        if self._transposed is None or self._transposed.shape[0] != n_features:
-            # not part of the value
-            object.__setattr__(self, "_transposed", self.matrix(n_features).T.tocsr())
-        return self._transposed
+    @LazyProperty
+    def transposed(self) -> csr_array:
+        """The counts as a sparse matrix, with a row for each feature up to the last one that
+        occurs, (n, n_documents).
+        """
+        return self.matrix(int(self.indices.max(initial=-1)) + 1).T.tocsr()
+
+    def expect(self, posteriors: csr_array, n_features: int) -> csr_array:
+        """Return the expected counts of features in classes, (n_features, n_classes).
+
+        posteriors  (n_documents, n_classes), probabilities of the classes of each document
+        """
+        found = self.transposed @ posteriors
+        found.resize(n_features, posteriors.shape[1])
+        found.sort_indices()
+        return found
 
     def locate(self, indptr: Integers, classes: Integers32) -> Integers:
         """Return, for each entry, the position of (its feature, its document's class) in class
@@ -327,13 +337,11 @@ class DocumentTable:
 
         indptr, classes  of the class statistics of a corpus that includes these documents
         """
-        if self._located is None or self._located[0] is not classes:
+        if not self._located or self._located[0] is not classes:
             positions = csr.entry_positions(
                 self.indptr, self.indices, self.classes, indptr, classes
             )
-            # a cache, not part of the value
-            object.__setattr__(self, "_located", (classes, positions))
-            return positions
+            self._located[:] = classes, positions
         return self._located[1]
 
     def smallest(self, size: int | None) -> DocumentTable:

@@ -95,9 +95,3 @@ def test_columns_that_only_some_parts_have() -> None:
     assert concatenate([part, part]).groups is None
     with pytest.raises(ValueError, match="1 of 2 parts"):
         concatenate([part, grouped])
-
-
-def test_transposed_counts_have_the_number_of_features_that_is_asked_for() -> None:
-    part = rows_of([{0: 1}, {1: 2}])
-    assert part.transpose(2).shape == (2, 2)
-    assert part.transpose(5).shape == (5, 2)

@@ -362,11 +362,9 @@ class _KeywordLearner:
         labels.
         """
         sums = [
-            each.transpose(self.n_features) @ posteriors
+            each.expect(posteriors, self.n_features)
             for each in (self.documents.binarize(), self.documents)
         ]
-        for each in sums:
-            each.sort_indices()
         indptr = sums[0].indptr.astype(np.int64)
         classes = sums[0].indices.astype(np.int32)
         return ClassStatistics(

@@ -304,8 +304,7 @@ class ExpectationMaximization:
 
     def _add(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
         """Return the counts of the labeled documents and the expected ones of the others."""
-        expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
-        expected.sort_indices()
+        expected = self.unlabeled.expect(posteriors, labeled.n_features)
         total = _matrix(labeled) + self.weight * expected
         documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
         # the multinomial model ignores documents; in the Bernoulli model they equal the
