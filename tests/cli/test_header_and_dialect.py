@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from made_files import write_rows
 
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+
 ROWS = "win a prize now,spam\nlunch at noon,ham\nwin cash today,spam\nlunch with a friend,ham\n"
 NUMBERS = ("--text-field", "1", "--label-field", "2")
 
@@ -186,23 +189,17 @@ def test_a_backslash_escapes(
     """Tables of Spark and MySQL are read, and the columns that are added leave the others as they
     are.
     """
-    from nbtext.documents.settings import InputSettings
-    from nbtext.documents.source import open_source
-
+    settings = InputSettings(escape="backslash")
+    columns = "--add-columns --column-prefix p_"
     for end in ("\n", "\r\n"):
         (folder / name).write_bytes(content.replace("\n", end).encode())
-        (found,) = open_source([name], InputSettings(escape="backslash")).batches()
-        assert [text.replace("\r\n", "\n") for text in found.columns[0]] == texts
-        assert found.labels == labels
-        added = nbtext(
-            f"predict {name} -m m --escape backslash --add-columns --column-prefix p_ -o "
-            f"added.{name}",
-        ).ok()
-        assert added.out == ""
-        (again,) = open_source([f"added.{name}"], InputSettings(escape="backslash")).batches()
-        assert [text.replace("\r\n", "\n") for text in again.columns[0]] == texts
-        assert again.labels == labels
+        command = f"predict {name} -m m --escape backslash {columns} -o added.{name}"
+        assert nbtext(command).ok().out == ""
         assert "\\N" in (folder / f"added.{name}").read_text()
+        for table in (name, f"added.{name}"):
+            (found,) = open_source([table], settings).batches()
+            assert [text.replace("\r\n", "\n") for text in found.columns[0]] == texts
+            assert found.labels == labels
 
 
 def test_backslashes_that_may_be_escapes_are_named(nbtext: Any, folder: Path) -> None:

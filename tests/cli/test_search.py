@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_files import write_rows
 
 from nbtext import TextClassifier
 
@@ -160,22 +161,13 @@ def test_texts_without_spaces_get_advice(
     """Whoever trains the default model on them learns of character n-grams, unless they are asked
     for.
     """
-    lines = [
-        {"text": text, "label": label} for text, label in zip(texts, ("good", "bad"), strict=True)
-    ] * 3
-    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    rows = [{"text": texts[0], "label": "good"}, {"text": texts[1], "label": "bad"}]
+    write_rows(tmp_path / "texts.jsonl", rows * 3)
     trained = nbtext("train texts.jsonl -o m").ok()
     assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
-    for options in (
-        ("--analyzer", "char", "--ngrams", "1,3"),
-        ("--ngrams", "1,2"),
-        ("--model", "best"),
-        ("-q",),
-    ):
-        assert (
-            "script without spaces" not in nbtext("train", "texts.jsonl", "-o", "m", *options).err
-        )
+    for options in ("--ngrams 1,2", "--model best", "-q"):
+        assert "script without spaces" not in nbtext(f"train texts.jsonl -o m {options}").err
 
 
 def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:

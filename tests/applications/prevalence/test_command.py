@@ -222,26 +222,22 @@ def test_an_update_keeps_the_estimate(
         _ = result.ok() if label == known else result.refused(1, remedy)
 
 
-@pytest.mark.parametrize("name", ["m", "topics"])
-def test_python_and_the_command_agree(nbtext: Any, spam: Path, topics: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["spam", "topics"])
+def test_python_and_the_command_agree(
+    nbtext: Any, request: pytest.FixtureRequest, name: str
+) -> None:
     """Also on empty texts, which are predicted like others, and with several labels."""
-    model = topics / "m" if name == "topics" else spam / "m"
+    model = request.getfixturevalue(name) / "m"
     texts = ["", "free prize boat", "qqqq", "meeting apple", "", "free tide"] * 20
-    write_rows(spam / "some.jsonl", ({"text": each} for each in texts))
+    write_rows(Path("some.jsonl"), ({"text": each} for each in texts))
     found = load_model(model).prevalence(texts)
-    printed = nbtext(f"prevalence some.jsonl -m {model} --to json", cwd=spam).json
+    printed = nbtext(f"prevalence some.jsonl -m {model} --to json").json
     assert printed["documents"] == found.n_documents == 120
-    for place, each in enumerate(printed["labels"]):
-        assert each["label"] == found.labels[place]
-        assert each["predicted"] == found.predicted[place]
-        for key, values in (
-            ("share", found.estimate.shares),
-            ("low", found.estimate.low),
-            ("high", found.estimate.high),
-        ):
-            assert each[key] == pytest.approx(values[place], abs=1e-6)
-    if name == "m":
-        assert sum(found.predicted.tolist()) == 120
+    labels = printed["labels"]
+    assert [each["label"] for each in labels] == list(found.labels)
+    assert [each["predicted"] for each in labels] == list(found.predicted)
+    shares = [each["share"] for each in labels]
+    assert shares == pytest.approx(list(found.estimate.shares), abs=1e-6)
     with pytest.raises(InputError, match="no documents to estimate shares from"):
         load_model(model).prevalence([])
 
