@@ -12,7 +12,7 @@ from libc cimport errno
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport SIZE_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset, strrchr
+from libc.string cimport memcmp, memcpy, memset
 
 import os
 from collections.abc import Sequence
@@ -33,7 +33,8 @@ cdef class Later:
 
 
 np = Later("numpy")
-document_table, vocabularies = Later("nbtext.features.document_table"), Later("nbtext.features.vocabulary")
+document_table = Later("nbtext.features.document_table")
+vocabularies = Later("nbtext.features.vocabulary")
 
 include "features/kernel/memory.pxi"  # compiler built-ins, vectors, growable buffers
 

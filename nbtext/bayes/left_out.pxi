@@ -120,7 +120,8 @@ cdef inline bint add_feature(
             slot = <size_t> min(removed, <int64_t> MAX_REMOVED)
             if removed > everywhere:
                 return False
-        values, rests = memory.values + slot * width, memory.rests + slot * S
+        values = memory.values + slot * width
+        rests = memory.rests + slot * S
         if not is_filled[slot]:
             is_filled[slot] = slot < MAX_REMOVED
             end = first if is_single else last
@@ -128,7 +129,8 @@ cdef inline bint add_feature(
         if has_base:
             for a in range(S):
                 rows.base[row * S + a] += count * rests[a]
-        first_pair, last_pair = <size_t> rows.own_starts[row], <size_t> rows.own_starts[row + 1]
+        first_pair = <size_t> rows.own_starts[row]
+        last_pair = <size_t> rows.own_starts[row + 1]
         own = rows.own[first_pair] if last_pair - first_pair == 1 else -1
         if is_dense:
             nb_add_multiple(rows.sums + row * width, values, count, width)
@@ -144,7 +146,8 @@ cdef inline bint add_feature(
                 else:
                     nb_add_multiple(target, values + (entry - first) * S, count, S)
         for pair in range(first_pair, last_pair):
-            of_own, gone = occurrences[rows.own[pair]], rows.of_class[pair] * count
+            of_own = occurrences[rows.own[pair]]
+            gone = rows.of_class[pair] * count
             left = everywhere - of_own - removed + gone if has_base else of_own - gone
             if left < 0 or gone > of_own:
                 return False

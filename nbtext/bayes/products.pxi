@@ -100,8 +100,11 @@ cdef bint multiply_factors(
             nb_prefetch(occurrences + starts[features[i + AHEAD]])
         if not 0 <= features[i] < n_features:
             return False
-        left, share = factors.left[i], factors.shares[i]
-        first, width, remaining = starts[features[i]], starts[features[i] + 1] - starts[features[i]], counts[i]
+        left = factors.left[i]
+        share = factors.shares[i]
+        first = starts[features[i]]
+        width = starts[features[i] + 1] - starts[features[i]]
+        remaining = counts[i]
         for k in range(own.size):
             if not first <= own.places[k * length + i] < first + <int64_t> width:
                 return False
@@ -144,7 +147,9 @@ def left_out_products(rows, own, corpus, mu, left, totals, limits):
     cdef bint is_part = True
     cdef Factors factors
     cdef OwnEntries own_part
-    products, exponents, memory = np.ones((n_rows, size)), np.zeros((n_rows, size)), np.empty(2 * size)
+    products = np.ones((n_rows, size))
+    exponents = np.zeros((n_rows, size))
+    memory = np.empty(2 * size)
     cdef double[:, ::1] to_products = products, to_exponents = exponents
     cdef double[::1] to_memory = memory
     if len(features) and size and len(classes):
@@ -153,7 +158,8 @@ def left_out_products(rows, own, corpus, mu, left, totals, limits):
                 length = starts[row + 1] - starts[row]
                 own_part = OwnEntries(NULL, NULL, NULL, own_starts[row + 1] - own_starts[row])
                 if own_part.size and length:
-                    own_part.places, own_part.occurrences = &own_places[place], &own_occurrences[place]
+                    own_part.places = &own_places[place]
+                    own_part.occurrences = &own_occurrences[place]
                     own_part.mu = &own_mu[own_starts[row]]
                 place += own_part.size * length
                 factors = Factors(

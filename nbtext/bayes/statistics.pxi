@@ -17,21 +17,30 @@ cdef int64_t combine(
     cdef int64_t i, k, d, t, counted, n = 0
     cdef int64_t of_a, of_b  # NO_CLASS, above all int32, if the feature has no more entries
     for feature in range(n_features):
-        i, k = a.starts[feature], b.starts[feature]
+        i = a.starts[feature]
+        k = b.starts[feature]
         while i < a.starts[feature + 1] or k < b.starts[feature + 1]:
             of_a = a.classes[i] if i < a.starts[feature + 1] else NO_CLASS
             of_b = b.classes[k] if k < b.starts[feature + 1] else NO_CLASS
-            d, t, counted = 0, 0, 0
+            d = 0
+            t = 0
+            counted = 0
             if of_a <= of_b:
-                d, t, counted = a.documents[i], occurrences_a[i], a.documents[i]
+                d = a.documents[i]
+                t = occurrences_a[i]
+                counted = a.documents[i]
                 i += 1
             if of_b <= of_a:
-                d, t, counted = d + sign * b.documents[k], t + sign * occurrences_b[k], counted | b.documents[k]
+                d = d + sign * b.documents[k]
+                t = t + sign * occurrences_b[k]
+                counted = counted | b.documents[k]
                 k += 1
             if d < 0 or t < 0:
                 return -1
             if d > 0 or (t > 0 and counted == 0):  # scikit-learn's models do not count documents
-                classes[n], documents[n], occurrences[n] = <int32_t> min(of_a, of_b), d, t
+                classes[n] = <int32_t> min(of_a, of_b)
+                documents[n] = d
+                occurrences[n] = t
                 n += 1
         ends[feature + 1] = n
     return n
@@ -53,7 +62,8 @@ cdef class Entries:
         self.counted = Counted(&starts[0], NULL, NULL)
         if len(classes) == 0:
             return
-        self.counted.classes, self.counted.documents = &classes_view[0], &documents_view[0]
+        self.counted.classes = &classes_view[0]
+        self.counted.documents = &documents_view[0]
         self.occurrences = &sums[0]
 
 
@@ -65,8 +75,10 @@ def combine_entries(a, b, sign):
     if len(a[0]) != len(b[0]):
         raise ValueError("the statistics have different shapes: align them first")
     # one more than is written, so that the last address is valid
-    ends, k = np.zeros(n_features + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int32)
-    d, t = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int64)
+    ends = np.zeros(n_features + 1, dtype=np.int64)
+    k = np.empty(size + 1, dtype=np.int32)
+    d = np.empty(size + 1, dtype=np.int64)
+    t = np.empty(size + 1, dtype=np.int64)
     cdef int64_t[::1] to_ends = ends, to_documents = d, to_occurrences = t
     cdef int32_t[::1] to_classes = k
     with nogil:
@@ -91,7 +103,9 @@ def sum_classes(indptr, indices, counts, classes, n_features, n_classes):
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
             raise ValueError("a feature or a class of the rows is out of range")
     bounds = np.zeros(n_features + 1, dtype=np.int64)
-    found, documents, sums = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64), np.empty(0)
+    found = np.empty(0, dtype=np.int32)
+    documents = np.empty(0, dtype=np.int64)
+    sums = np.empty(0)
     cdef int64_t[::1] ends = bounds[1:], to_documents  # where the next entry of each feature begins
     cdef int32_t[::1] last, to_classes
     cdef double[::1] to_sums  # of whole numbers, too: they are exact
@@ -100,7 +114,10 @@ def sum_classes(indptr, indices, counts, classes, n_features, n_classes):
             np.cumsum(bounds, out=bounds)
             found, documents, sums = (np.zeros(bounds[n_features], dtype) for dtype in (np.int32, np.int64, np.float64))
             ends = bounds[:n_features].copy()
-        last, to_classes, to_documents, to_sums = np.full(n_features, -1, dtype=np.int32), found, documents, sums
+        last = np.full(n_features, -1, dtype=np.int32)
+        to_classes = found
+        to_documents = documents
+        to_sums = sums
         with nogil:
             for i in range(order.shape[0]):
                 own = of_rows[order[i]]
@@ -145,12 +162,14 @@ cdef int64_t sum_rows(
     )
     memset(values.occurrences, 0, corpus.n_classes * sizeof(int64_t))
     while first < n_rows:
-        limit, stop = min(n_rows, first + min(<size_t> 1 << ROW_BITS, MAX_VALUES // width)), first + 1
+        limit = min(n_rows, first + min(<size_t> 1 << ROW_BITS, MAX_VALUES // width))
+        stop = first + 1
         while stop < limit and rows.starts[stop + 1] - rows.starts[first] <= MAX_ENTRIES:
             stop += 1
         n = <size_t> (rows.starts[stop] - rows.starts[first])
         reserve(&memory.keys, n, sizeof(uint64_t))
-        keys, i = <uint64_t*> memory.keys.data, 0
+        keys = <uint64_t*> memory.keys.data
+        i = 0
         for row in range(first, stop):
             for entry in range(rows.starts[row], rows.starts[row + 1]):
                 if not 0 <= rows.features[entry] < corpus.n_features or rows.counts[entry] <= 0:
@@ -199,7 +218,8 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     cdef Corpus whole = Corpus(entries.counted, entries.occurrences, NULL, len(corpus[0]) - 1, n_classes)
     sums = np.zeros((n_rows, n_classes, n_smoothings))
-    own_sums, base = np.zeros((len(own) + 1, n_smoothings)), np.zeros((n_rows, n_smoothings))
+    own_sums = np.zeros((len(own) + 1, n_smoothings))
+    base = np.zeros((n_rows, n_smoothings))
     cdef double[:, :, ::1] to_sums = sums
     cdef double[:, ::1] to_own = own_sums, to_base = base
     if len(features) == 0 or n_classes == 0:

@@ -2,8 +2,7 @@
 
 cdef extern from "<fcntl.h>" nogil:
     int open(const char* path, int flags)
-    int openat(int folder, const char* path, int flags)
-    int O_RDONLY, O_CLOEXEC, O_DIRECTORY, O_NONBLOCK, O_NOCTTY
+    int O_RDONLY, O_CLOEXEC, O_NONBLOCK, O_NOCTTY
 
 cdef extern from "<unistd.h>" nogil:
     ssize_t read(int descriptor, void* data, size_t count)
@@ -15,9 +14,6 @@ cdef extern from "<sys/stat.h>" nogil:
         unsigned st_mode
     int fstat(int descriptor, stat* status)
     bint S_ISREG(unsigned mode)
-
-cdef enum:
-    MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
 
@@ -60,49 +56,12 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
         capacity = MORE
 
 
-cdef struct Folder:  # the folder of the last file: a name within it takes less time to look up than a whole path
-    int descriptor  # -1: there is none, or it cannot be opened
-    const char* path  # of the last file
-    size_t length  # of the part that names the folder
-
-
-cdef void enter_folder(Folder* folder, const char* path) noexcept nogil:
-    """Open the folder of a file, unless it is open."""
-    cdef const char* end = strrchr(path, c"/")
-    cdef size_t length = end - path if end != NULL else 0
-    cdef char[MAX_FOLDER_BYTES] name
-    if folder.path != NULL and length == folder.length and memcmp(path, folder.path, length) == 0:
-        return
-    leave_folder(folder)
-    folder.path, folder.length = path, length
-    if 0 < length < MAX_FOLDER_BYTES:
-        memcpy(name, path, length)
-        name[length] = 0
-        folder.descriptor = open(name, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-
-
-cdef void leave_folder(Folder* folder) noexcept nogil:
-    """Close the folder, if one is open."""
-    if folder.descriptor >= 0:
-        close(folder.descriptor)
-    folder.descriptor = -1
-
-
-cdef int open_file(const char* path, const Folder* folder) noexcept nogil:
-    """Open a file for reading; return -1 if it cannot be opened."""
-    if folder.descriptor >= 0 and path[folder.length + 1] != 0:
-        return openat(folder.descriptor, path + folder.length + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
-
-cdef int read_file(const char* path, const Folder* folder, size_t limit, Content* content) noexcept nogil:
+cdef int read_file(const char* path, size_t limit, Content* content) noexcept nogil:
     """Append the content of the file at a path; return 0, or the error number without appending anything."""
     cdef size_t start = content.size
-    cdef int error, descriptor = open_file(path, folder)
-    while descriptor < 0 and errno.errno == errno.EINTR:
-        descriptor = open_file(path, folder)
+    cdef int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     if descriptor < 0:
-        return errno.errno
+        return read_file(path, limit, content) if errno.errno == errno.EINTR else errno.errno
     error = read_descriptor(descriptor, limit, content)
     close(descriptor)
     if error:
@@ -114,7 +73,6 @@ def read_files(list paths not None, size_t limit):
     """Return the content of each file, or its error number; see `files.read_files`."""
     cdef Py_ssize_t i, n_files = len(paths)
     cdef size_t start = 0
-    cdef Folder folder = Folder(-1, NULL, 0)
     cdef Content content = Content(Buffer(NULL, 0), 0)
     cdef Buffer files = Buffer(NULL, 0)  # File
     cdef File* file
@@ -129,11 +87,8 @@ def read_files(list paths not None, size_t limit):
         with nogil:
             for i in range(n_files):
                 if file[i].error == 0:
-                    if n_files > 1:
-                        enter_folder(&folder, file[i].name)
-                    file[i].error = read_file(file[i].name, &folder, limit, &content)
+                    file[i].error = read_file(file[i].name, limit, &content)
                 file[i].end = content.size
-            leave_folder(&folder)
         for i in range(n_files):
             if file[i].error:
                 contents.append(file[i].error)

@@ -10,9 +10,6 @@
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
 
-cdef enum:
-    MAX_INTERNED = 64  # labels of a block that a label is compared with before it becomes a str
-
 
 cdef struct Span:  # an ASCII text, or the length in bytes of another one
     const uint8_t* letters  # which the column keeps alive; NULL if they are not ASCII
@@ -29,11 +26,11 @@ cdef class Lines:
         Buffer values  # JsonValue, (n_lines, n_names), by line
         Buffer others  # JsonValue, other values and keys that are not ASCII; they are only checked to be valid UTF-8
         size_t n_names, n_lines, n_others
-        list interned  # labels, or None
-        JsonValue[MAX_INTERNED] interned_values
 
     def __init__(self, bytes data, list names):
-        self.data, self.names, self.n_names, self.interned = data, names, len(names), [None] * MAX_INTERNED
+        self.data = data
+        self.names = names
+        self.n_names = len(names)
         self.scanner.at = <const uint8_t*> PyBytes_AS_STRING(data)
         self.scanner.end = self.scanner.at + PyBytes_GET_SIZE(data)
 
@@ -74,7 +71,8 @@ cdef class Lines:
                 place = self.value_of(self.n_lines, i)
                 if not place.is_ascii and not self.check_later(place[0]):
                     return False
-                place[0], is_wanted = value, True
+                place[0] = value
+                is_wanted = True
         if not key.is_ascii and not self.check_later(key):
             return False
         return value.is_ascii or is_wanted or self.check_later(value)
@@ -105,7 +103,8 @@ cdef class Lines:
         if self.n_names > 16:
             return False
         for i in range(self.n_names):
-            names[i], lengths[i] = PyBytes_AS_STRING(self.names[i]), PyBytes_GET_SIZE(self.names[i])
+            names[i] = PyBytes_AS_STRING(self.names[i])
+            lengths[i] = PyBytes_GET_SIZE(self.names[i])
         with nogil:
             while self.scanner.at < self.scanner.end:
                 if not self.take_line(names, lengths):
@@ -121,24 +120,13 @@ cdef class Lines:
     cdef object text_of(self, const JsonValue* value):
         return make_text(self.letters_of(value), value.length, value.is_ascii)
 
-    cdef object label_of(self, const JsonValue* value):
-        """Return a text; the same object for a text that was returned not long ago."""
-        cdef const uint8_t* letters = self.letters_of(value)
-        cdef size_t place = (value.length + letters[0] + 31 * letters[value.length - 1]) % MAX_INTERNED
-        cdef const JsonValue* other = &self.interned_values[place]
-        if (
-            self.interned[place] is None or other.length != value.length
-            or memcmp(letters, self.letters_of(other), value.length) != 0
-        ):
-            self.interned[place], self.interned_values[place] = self.text_of(value), value[0]
-        return self.interned[place]
-
     cdef Column column(self, size_t name):
         """Return the values of a key, which must be strings; None if one is anything else."""
         cdef Column column = Column()
         cdef const JsonValue* value
         cdef size_t line
-        column.owner, column.strings = self, {}
+        column.owner = self
+        column.strings = {}
         column.spans = <Span*> malloc(max(self.n_lines, <size_t> 1) * sizeof(Span))
         if column.spans == NULL:
             raise MemoryError
@@ -185,7 +173,7 @@ cdef class Lines:
             if value.kind == LIST:
                 names.append(PyBytes_FromStringAndSize(<const char*> value.letters, value.length))
             else:
-                names.append(None if value.kind == NOTHING or value.length == 0 else self.label_of(value))
+                names.append(None if value.kind == NOTHING or value.length == 0 else self.text_of(value))
         return names
 
 

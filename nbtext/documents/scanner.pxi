@@ -192,7 +192,8 @@ cdef inline bint take_text(Scanner* s, JsonValue* value) noexcept nogil:
             start = s.at
             n = nb_plain_run(s.at, s.end, &is_ascii)
             s.at += n
-        value.length, value.is_ascii = s.n_unescaped - value.start, is_ascii
+        value.length = s.n_unescaped - value.start
+        value.is_ascii = is_ascii
     if s.at == s.end or s.at[0] != c'"':
         return False
     s.at += 1

@@ -195,7 +195,8 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
     # the root z of curvature * (sigmoid(z) - dual) + margin + z lies between the present log-odds and -margin
     odds = log_odds(dual)
     high = min(max(-margin, -MAX_LOG_ODDS), MAX_LOG_ODDS)
-    low, high = min(odds, high), max(odds, high)
+    low = min(odds, high)
+    high = max(odds, high)
     for step in range(NEWTON_STEPS):
         probability = nb_sigmoid(odds)
         error = curvature * (probability - dual) + margin + odds

@@ -11,7 +11,10 @@ cdef class CheckedMatrix:
     cdef readonly int64_t n_features
 
     def __init__(self, indptr, features, values, n_features):
-        self.indptr, self.features, self.values, self.n_features = indptr, features, values, n_features
+        self.indptr = indptr
+        self.features = features
+        self.values = values
+        self.n_features = n_features
         if not len(features) == len(values) or not is_indptr(self.indptr, len(features)):
             raise ValueError("the arrays are not a CSR matrix")
         if len(features) and not 0 <= features.min() <= features.max() < n_features:
@@ -48,7 +51,9 @@ cdef class FittedDocuments:
     cdef const float[:, ::1] squares
 
     def __init__(self, CheckedMatrix matrix, shares, squares):
-        self.matrix, self.shares, self.squares = matrix, shares, squares
+        self.matrix = matrix
+        self.shares = shares
+        self.squares = squares
         if not len(shares) == self.squares.shape[1] == len(matrix) or len(squares) not in (1, 3):
             raise ValueError("there must be a share, and one or three sums of squares for each row")
 
@@ -64,14 +69,19 @@ cdef class ClassFit:
     cdef bint is_logistic
 
     def __init__(self, features, *, offset, n_fitted, is_logistic):
-        self.features, self.offset, self.n_fitted, self.is_logistic = features, offset, n_fitted, is_logistic
+        self.features = features
+        self.offset = offset
+        self.n_fitted = n_fitted
+        self.is_logistic = is_logistic
         if self.features.shape[1] != 2:
             raise ValueError("each feature has a weight and a scale")
 
     cdef int set_matrix(self, BinaryProblem* p, CheckedMatrix matrix) except -1:
         if matrix.n_features != self.features.shape[0]:
             raise ValueError("there must be a weight for each feature")
-        p.indptr, p.n_rows, p.n_features = &matrix.indptr[0], len(matrix), matrix.n_features
+        p.indptr = &matrix.indptr[0]
+        p.n_rows = len(matrix)
+        p.n_features = matrix.n_features
         p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
         p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
         p.weights = <Feature*> &self.features[0, 0] if matrix.n_features else NULL
@@ -83,9 +93,16 @@ cdef class ClassFit:
         if rows.shape[0] != p.n_rows:
             raise ValueError("there must be a state for each row")
         if p.n_rows:
-            p.shares, p.squares, p.rows = &documents.shares[0], &documents.squares[0, 0], &rows[0]
-        p.has_ratios, p.offset, p.C = documents.squares.shape[0] > 1, self.offset, C
-        p.is_logistic, p.n_fitted, p.objective, p.gap = self.is_logistic, self.n_fitted, self.objective, self.gap
+            p.shares = &documents.shares[0]
+            p.squares = &documents.squares[0, 0]
+            p.rows = &rows[0]
+        p.has_ratios = documents.squares.shape[0] > 1
+        p.offset = self.offset
+        p.C = C
+        p.is_logistic = self.is_logistic
+        p.n_fitted = self.n_fitted
+        p.objective = self.objective
+        p.gap = self.gap
         return 0
 
     def sum_diagonals(self, FittedDocuments documents, rows):
@@ -134,15 +151,18 @@ cdef class ClassFit:
         cdef int64_t row
         cdef int32_t[::1] order = np.empty(len(rows) + 1, dtype=np.int32)
         self.set_problem(&p, documents, rows, C)
-        p.order, p.state = &order[0], seed
+        p.order = &order[0]
+        p.state = seed
         with nogil:
             if number == 1:  # of these scales
                 for row in range(p.n_rows):
-                    rows[row].square, rows[row].wait = -1, 0
+                    rows[row].square = -1
+                    rows[row].wait = 0
                     rows[row].due = MAX_WAIT if rows[row].dual == 0 and rows[row].is_far else 0
             set_negligible(&p, wanted)
             make_pass(&p, number)
-        self.gap, self.objective = p.gap, p.objective
+        self.gap = p.gap
+        self.objective = p.objective
 
     def measure(self, FittedDocuments documents, rows, *, C, tolerance):
         """Add a block's part of the gap at the present weights to `gap`; rows with more than a negligible part are due."""

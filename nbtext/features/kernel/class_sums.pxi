@@ -76,7 +76,9 @@ cdef inline int switch_class(Pool* pool, Node* node, uint32_t group) except -1 n
         class_sum = find_or_add_sum(pool, node, node.group)
         class_sum.documents += node.documents
         class_sum.occurrences += node.occurrences
-    node.group, node.documents, node.occurrences = group, 0, 0
+    node.group = group
+    node.documents = 0
+    node.occurrences = 0
     return 0
 
 
@@ -142,7 +144,8 @@ cdef inline uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
     cdef size_t size
     if log_size >= 32:
         too_much("more than 2**24 classes")
-    size, place = <size_t> 1 << log_size, pool.unused[log_size]
+    size = <size_t> 1 << log_size
+    place = pool.unused[log_size]
     if place:
         pool.unused[log_size] = <uint32_t> block_at(pool, place).documents
     else:
@@ -192,7 +195,9 @@ cdef inline size_t write_sums(
     cdef uint64_t* order
     cdef size_t i, count = 0
     if node.block == 0:
-        classes[0], documents[0], occurrences[0] = <int32_t> node.group - 1, node.documents, node.occurrences
+        classes[0] = <int32_t> node.group - 1
+        documents[0] = node.documents
+        occurrences[0] = node.occurrences
         return node.occurrences != 0
     reserve(memory, <size_t> 1 << log_size(block), sizeof(uint64_t))
     order = <uint64_t*> memory.data
@@ -204,7 +209,8 @@ cdef inline size_t write_sums(
     for i in range(count):
         class_sum = &block[<uint32_t> order[i]]
         classes[i] = <int32_t> group_of(class_sum) - 1
-        documents[i], occurrences[i] = documents_of(class_sum), occurrences_of(class_sum)
+        documents[i] = documents_of(class_sum)
+        occurrences[i] = occurrences_of(class_sum)
     return count
 
 

@@ -85,7 +85,8 @@ cdef class Counter:
         if self.memories is not None:
             raise RuntimeError("a counter is made only once")
         self.memories = []
-        a.analyzer, a.has_marks = ANALYZERS[analyzer], marks
+        a.analyzer = ANALYZERS[analyzer]
+        a.has_marks = marks
         a.shortest, a.longest = ngrams
         a.lowercase = lowercase
         a.joins_words = a.analyzer == WORDS and a.longest > 1
@@ -116,7 +117,8 @@ cdef class Counter:
         reserve(&a.prefixes, a.n_fields, sizeof(Prefix))
         prefixes = <Prefix*> a.prefixes.data
         for i in range(a.n_fields):
-            prefixes[i].letters, prefixes[i].length = <const uint8_t*> PyBytes_AS_STRING(self.names[i]), len(self.names[i])
+            prefixes[i].letters = <const uint8_t*> PyBytes_AS_STRING(self.names[i])
+            prefixes[i].length = len(self.names[i])
             prefixes[i].state = fnv1a(FNV_START, prefixes[i].letters, prefixes[i].length)
         return 0
 
@@ -127,7 +129,8 @@ cdef class Counter:
         cdef ThreadMemory memory = self.take_memory()
         cdef Scratch* s = &memory.scratch
         cdef size_t document, n_documents = texts.n_documents
-        indptr, n_tokens = np.zeros(n_documents + 1, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
+        indptr = np.zeros(n_documents + 1, dtype=np.int64)
+        n_tokens = np.empty(n_documents, dtype=np.int64)
         cdef int64_t[::1] ends = indptr, lengths = n_tokens
         with nogil:
             for document in range(n_documents):
@@ -136,8 +139,10 @@ cdef class Counter:
                 if a.n_buckets == 0:
                     sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
                 append_row(s)
-                lengths[document], ends[document + 1] = s.n_tokens, s.n_done
-        indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
+                lengths[document] = s.n_tokens
+                ends[document + 1] = s.n_done
+        indices = copy_to_array(s.indices.data, s.n_done, np.int32)
+        counts = copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
         return document_table.DocumentTable.from_texts(indptr, indices, counts, n_tokens)
 
@@ -153,7 +158,8 @@ cdef class Counter:
         self.is_descending = not self.is_descending
         cdef bint keeps_all = keep_below >= 1 << 64
         cdef uint64_t hash, limit = 0 if keeps_all else keep_below
-        kept, hashes = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.uint64)
+        kept = np.empty(n_documents, dtype=np.int64)
+        hashes = np.empty(n_documents, dtype=np.uint64)
         starts = np.zeros(n_documents + 1, dtype=np.int64)
         cdef int64_t[::1] kept_view = kept, starts_view = starts
         cdef uint64_t[::1] hashes_view = hashes
@@ -168,10 +174,12 @@ cdef class Counter:
                 if keeps_all or hash < limit:
                     count_document(a, s)
                     append_row(s)
-                    kept_view[n_kept], hashes_view[n_kept] = order[i], hash
+                    kept_view[n_kept] = order[i]
+                    hashes_view[n_kept] = hash
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
-        indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
+        indices = copy_to_array(s.indices.data, s.n_done, np.int32)
+        counts = copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
         kept = kept[:n_kept]
         return document_table.DocumentTable(
@@ -200,13 +208,19 @@ cdef class Counter:
                 columns[(<const Node*> a.tree.nodes.data)[node].word] = <uint32_t> node
         elif self.order is None or self.n_ordered != a.tree.count:
             self.list_vocabulary()
-        columns, n_columns = self.order, len(self.order)
+        columns = self.order
+        n_columns = len(self.order)
         with nogil:
             n_sums = flush_sums(&self.pool, &a.tree)
         # one more than is written, so that the last address is valid
-        indptr, classes = np.zeros(n_columns + 1, dtype=np.int64), np.empty(n_sums + 1, dtype=np.int32)
-        documents, occurrences = np.empty(n_sums + 1, dtype=np.int64), np.empty(n_sums + 1, dtype=np.int64)
-        to_ends, to_classes, to_documents, to_occurrences = indptr, classes, documents, occurrences
+        indptr = np.zeros(n_columns + 1, dtype=np.int64)
+        classes = np.empty(n_sums + 1, dtype=np.int32)
+        documents = np.empty(n_sums + 1, dtype=np.int64)
+        occurrences = np.empty(n_sums + 1, dtype=np.int64)
+        to_ends = indptr
+        to_classes = classes
+        to_documents = documents
+        to_occurrences = occurrences
         with nogil:
             list_sums(
                 &self.pool, &a.tree, &columns[0], n_columns, &to_ends[0], &to_classes[0], &to_documents[0], &to_occurrences[0]
@@ -217,7 +231,8 @@ cdef class Counter:
 
     def take_too_long(self):
         """Return the number of tokens ignored since the last call because they are too long."""
-        taken, self.n_too_long = self.n_too_long, 0
+        taken = self.n_too_long
+        self.n_too_long = 0
         return taken
 
     def scores(self, columns, weighting, scorer):
@@ -240,14 +255,16 @@ cdef class Counter:
         cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
         cdef bint is_sound_scorer = True
         scores = np.empty((n_documents, n_classes), dtype=np.float64)
-        n_tokens, n_known = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
+        n_tokens = np.empty(n_documents, dtype=np.int64)
+        n_known = np.empty(n_documents, dtype=np.int64)
         cdef double[:, ::1] scores_view = scores
         cdef int64_t[::1] lengths = n_tokens, known = n_known
         with nogil:
             for document in range(n_documents):
                 read_document(a, s, texts.first(), n_documents, document)
                 weight_document(a, s, &document_weighting)
-                lengths[document], known[document] = s.n_tokens, s.n_features
+                lengths[document] = s.n_tokens
+                known[document] = s.n_features
                 is_sound_scorer &= add_scores(
                     &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
                     &scores_view[document, 0],
@@ -301,7 +318,8 @@ cdef class Counter:
                 with nogil:
                     list_field(&listing, a, field)
             release_all([&listing.words, &listing.starts, &listing.children, &listing.first_child, NULL])
-            self.order, self.n_ordered = take_array(&listing.order, listing.count, np.uint32), a.tree.count
+            self.order = take_array(&listing.order, listing.count, np.uint32)
+            self.n_ordered = a.tree.count
             offsets = take_array(&listing.offsets, listing.count + 1, np.int64)
             blob = take_array(&listing.letters, offsets[listing.count], np.uint8)
             columns = np.full(self.n_ordered, -1, dtype=np.int32)

@@ -79,7 +79,8 @@ cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
     cdef uint64_t is_new  # 1 or 0
     reserve_zeros(&s.places, n_numbers, sizeof(uint32_t))
     reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
-    places, entries = <uint32_t*> s.places.data, <uint64_t*> s.entries.data
+    places = <uint32_t*> s.places.data
+    entries = <uint64_t*> s.entries.data
     for i in range(s.n_features):
         if i + AHEAD < s.n_features:
             nb_prefetch(&places[features[i + AHEAD]])
@@ -118,7 +119,8 @@ cdef inline int append_row(Scratch* s) except -1 nogil:
     cdef size_t i
     reserve(&s.indices, s.n_done + s.n_entries, sizeof(int32_t))
     reserve(&s.counts, s.n_done + s.n_entries, sizeof(int32_t))
-    indices, counts = <int32_t*> s.indices.data + s.n_done, <int32_t*> s.counts.data + s.n_done
+    indices = <int32_t*> s.indices.data + s.n_done
+    counts = <int32_t*> s.counts.data + s.n_done
     for i in range(s.n_entries):
         indices[i] = <int32_t> feature_of(entries[i])
         counts[i] = <int32_t> count_of(entries[i])
@@ -187,10 +189,12 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
     replace_nodes_by_columns(a, s)
     reserve_zeros(&s.seen, a.n_columns // 64 + 1, sizeof(uint64_t))
     reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
-    seen, entries = <uint64_t*> s.seen.data, <uint64_t*> s.entries.data
+    seen = <uint64_t*> s.seen.data
+    entries = <uint64_t*> s.entries.data
     for i in range(s.n_features):
         # without a branch, because new words cannot be predicted
-        bits, bit = seen[features[i] >> 6], <uint64_t> 1 << (features[i] & 63)
+        bits = seen[features[i] >> 6]
+        bit = <uint64_t> 1 << (features[i] & 63)
         seen[features[i] >> 6] = bits | bit
         entries[n_entries] = (<uint64_t> features[i] << 32) + 1
         n_entries += bits & bit == 0
@@ -212,7 +216,9 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
         count_document(a, s)
     reserve(&s.indices, s.n_entries, sizeof(int32_t))
     reserve(&s.values, s.n_entries, sizeof(double))
-    entries, indices, values = <const uint64_t*> s.entries.data, <int32_t*> s.indices.data, <double*> s.values.data
+    entries = <const uint64_t*> s.entries.data
+    indices = <int32_t*> s.indices.data
+    values = <double*> s.values.data
     for i in range(s.n_entries):
         indices[i] = <int32_t> feature_of(entries[i])
     set_frequencies(values, entries, s.n_entries, weighting.tf)

@@ -37,7 +37,8 @@ cdef inline int sort_entries(uint64_t* entries, size_t count, Buffer* spare) exc
         insertion_sort(entries, count)
         return 0
     reserve(spare, count, sizeof(uint64_t))
-    here, there = entries, <uint64_t*> spare.data
+    here = entries
+    there = <uint64_t*> spare.data
     for i in range(count):
         all_bits |= entries[i]
     end = nb_highest_bit(all_bits | 1) + 1

@@ -2,17 +2,10 @@
 
 cdef inline int check_terms(blob, offsets) except -1:
     """Raise an error unless the offsets are those of terms in the blob."""
-    cdef const int64_t[::1] bounds = offsets
-    cdef size_t i, n_terms = len(offsets) - 1
-    cdef bint is_ascending = True
-    if len(offsets) == 0 or bounds[0] != 0 or bounds[n_terms] != len(blob):
-        raise ValueError("the offsets of the vocabulary do not fit its text")
-    if n_terms > MAX_NODES:
+    if not is_indptr(offsets, len(blob)):
+        raise ValueError("the offsets of the vocabulary do not ascend from 0 to the length of its text")
+    if <size_t> len(offsets) > MAX_NODES:
         raise OverflowError("more than 2**31 features")
-    for i in range(n_terms):
-        is_ascending &= bounds[i] <= bounds[i + 1]
-    if not is_ascending:
-        raise ValueError("the offsets of the vocabulary do not ascend")
     return 0
 
 
@@ -57,7 +50,8 @@ cdef inline int add_vocabulary(Analysis* a, vocabulary) except -1:
                 split_terms(a, &block, <const uint8_t*> letters.data + bounds[start], bounds, start, stop)
                 place_terms(a, &block, <const uint8_t*> letters.data + bounds[start])
                 start = stop
-            a.n_columns, a.nodes_are_columns = n_terms, True
+            a.n_columns = n_terms
+            a.nodes_are_columns = True
             for start in range(a.tree.count):  # each node is a feature, and its number is its column, as with single words
                 a.nodes_are_columns &= (<const uint32_t*> a.columns.data)[start] == start + 1
     finally:
@@ -88,9 +82,11 @@ cdef inline int split_terms(
     """
     cdef const Prefix* prefixes = <const Prefix*> a.prefixes.data
     cdef size_t term, field, begin, end, length
-    block.count, block.n_words = 0, 0
+    block.count = 0
+    block.n_words = 0
     for term in range(start, stop):
-        begin, end = bounds[term] - bounds[start], bounds[term + 1] - bounds[start]
+        begin = bounds[term] - bounds[start]
+        end = bounds[term + 1] - bounds[start]
         for field in range(a.n_fields):
             length = prefixes[field].length
             if end - begin >= length and memcmp(letters + begin, prefixes[field].letters, length) == 0:
@@ -114,7 +110,8 @@ cdef inline int split_term(Analysis* a, TermBlock* block, const uint8_t* letters
             return too_much("terms of more than 2**31 bytes")
         reserve(&block.tokens, block.n_words + 1, sizeof(Token))
         token = <Token*> block.tokens.data + block.n_words
-        token.start, token.length = <uint32_t> start, <uint32_t> (stop - start)
+        token.start = <uint32_t> start
+        token.length = <uint32_t> (stop - start)
         block.n_words += 1
         if stop == end:
             return 0
@@ -146,7 +143,8 @@ cdef inline size_t descend_one_word(Analysis* a, TermBlock* block) except? 0xFFF
     cdef size_t i, n_steps = 0
     for i in range(block.count):
         if block.next_words[i] < block.stops[i]:
-            block.step_terms[n_steps], block.step_nodes[n_steps] = <uint32_t> i, block.nodes[i]
+            block.step_terms[n_steps] = <uint32_t> i
+            block.step_nodes[n_steps] = block.nodes[i]
             block.step_words[n_steps] = (<const uint32_t*> block.words.data)[block.next_words[i]]
             block.next_words[i] += 1
             n_steps += 1

@@ -139,7 +139,8 @@ cdef inline bint enlarge(Buffer* buffer, size_t size) noexcept nogil:
     cdef void* data = nb_grow(buffer.data, buffer.size, wanted)
     if data == NULL:
         return False
-    buffer.data, buffer.size = data, wanted
+    buffer.data = data
+    buffer.size = wanted
     return True
 
 
@@ -168,7 +169,8 @@ cdef inline int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) ex
 
 cdef inline void release(Buffer* buffer) noexcept nogil:
     nb_free(buffer.data, buffer.size)
-    buffer.data, buffer.size = NULL, 0
+    buffer.data = NULL
+    buffer.size = 0
 
 
 cdef inline void release_all(Buffer** buffers) noexcept nogil:

@@ -73,7 +73,8 @@ cdef inline int resize_pairs(Tree* tree, size_t n_slots) except -1 nogil:
     cdef uint64_t key
     reserve_zeros(&larger, n_slots, sizeof(PairSlot))
     release(&tree.slots)
-    tree.slots, tree.mask = larger, n_slots - 1
+    tree.slots = larger
+    tree.mask = n_slots - 1
     slots = <PairSlot*> larger.data
     for i in range(tree.count):
         if nodes[i].parent == WORD:

@@ -14,7 +14,8 @@ cdef inline bint comes_before(const Words* words, const uint64_t* keys, uint32_t
     cdef int difference
     if keys[a] != keys[b]:
         return keys[a] < keys[b]
-    word_a, word_b = word_letters(words, a, &length_a), word_letters(words, b, &length_b)
+    word_a = word_letters(words, a, &length_a)
+    word_b = word_letters(words, b, &length_b)
     difference = memcmp(word_a, word_b, min(length_a, length_b))
     return difference < 0 or (difference == 0 and length_a < length_b)
 
@@ -50,10 +51,12 @@ cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nog
     cdef unsigned shift
     reserve(&key_memory, count, sizeof(uint64_t))
     reserve(&memory, count, sizeof(uint64_t))
-    keys, entries = <uint64_t*> key_memory.data, <uint64_t*> memory.data
+    keys = <uint64_t*> key_memory.data
+    entries = <uint64_t*> memory.data
     for i in range(count):
         letters = word_letters(words, i, &length)
-        keys[i], in_order[i] = sort_key(letters, length), <uint32_t> i
+        keys[i] = sort_key(letters, length)
+        in_order[i] = <uint32_t> i
     if count > MAX_INSERTED:  # by the lower half of the keys, then by the upper half
         for shift in range(0, 64, 32):
             for i in range(count):
@@ -104,7 +107,8 @@ cdef inline int list_words(Listing* listing, const Words* words) except -1 nogil
     reserve(&listing.ranks, words.count, sizeof(uint32_t))
     reserve(&listing.words, words.n_letters, 1)
     reserve(&listing.starts, words.count + 1, sizeof(uint64_t))
-    in_order, ranks = <uint32_t*> memory.data, <uint32_t*> listing.ranks.data
+    in_order = <uint32_t*> memory.data
+    ranks = <uint32_t*> listing.ranks.data
     starts = <uint64_t*> listing.starts.data
     rank_words(words, in_order)
     starts[0] = 0
@@ -138,7 +142,8 @@ cdef inline int list_children(Listing* listing, const Analysis* a) except -1 nog
     cdef Buffer spare = Buffer(NULL, 0)
     reserve(&listing.children, count, sizeof(uint64_t))
     reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint32_t))
-    children, first = <uint64_t*> listing.children.data, <uint32_t*> listing.first_child.data
+    children = <uint64_t*> listing.children.data
+    first = <uint32_t*> listing.first_child.data
     for i in range(count):
         first[parent_index(a, nodes[i].parent) + 2] += 1
     for i in range(2, n_parents + 2):

@@ -46,7 +46,8 @@ cdef class Weights:
         if rows is not None:
             self.scorer.rows = &rows[0]
         if base is not None:
-            self.scorer.base, self.scorer.base_scale = &base[0], &scale[0]
+            self.scorer.base = &base[0]
+            self.scorer.base_scale = &scale[0]
 
     def __dealloc__(self):
         release(&self.dense)
@@ -137,7 +138,8 @@ def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
         raise OverflowError("more than 2**31 features")
     blob = np.empty(len(blob_a) + len(blob_b) + 1, dtype=np.uint8)
     offsets = np.empty(a.count + b.count + 1, dtype=np.int64)
-    columns_a, columns_b = np.empty(a.count + 1, dtype=np.int32), np.empty(b.count + 1, dtype=np.int32)
+    columns_a = np.empty(a.count + 1, dtype=np.int32)
+    columns_b = np.empty(b.count + 1, dtype=np.int32)
     cdef uint8_t[::1] text = blob
     cdef int64_t[::1] bounds = offsets
     cdef int32_t[::1] places_a = columns_a, places_b = columns_b

@@ -321,7 +321,8 @@ cdef inline object point_at_text(Text* place, text, bint lowercase, strip_accent
         point_at(place, text)
         is_wide = place.width > 1
         if lowercase and (strip_accents is not None or has_context_dependent_lower(place)):
-            text, place.lowercase = str.lower(text), False
+            text = str.lower(text)
+            place.lowercase = False
         if strip_accents is not None:
             text = <str?> strip_accents(text)
             nb_make_ready(text)
@@ -333,4 +334,6 @@ cdef inline object point_at_text(Text* place, text, bint lowercase, strip_accent
 
 
 cdef inline void point_at(Text* place, text) noexcept:
-    place.units, place.length, place.width = PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), PyUnicode_KIND(text)
+    place.units = PyUnicode_DATA(text)
+    place.length = PyUnicode_GET_LENGTH(text)
+    place.width = PyUnicode_KIND(text)

@@ -19,7 +19,9 @@ cdef inline int read_document(Analysis* a, Scratch* s, const Text* texts, size_t
 
 
 cdef inline int read_text(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    s.n_sequence, s.n_joined, s.n_tokens_held = 0, 0, 0
+    s.n_sequence = 0
+    s.n_joined = 0
+    s.n_tokens_held = 0
     reserve(&s.letters, 6 * text.length + 32, 1)
     if a.analyzer == WORDS:
         read_words(a, s, text, field)
@@ -48,7 +50,9 @@ cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t fie
         n_bytes = encode_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
     if a.has_marks:
         return read_words_and_marks(a, s, n_bytes, field)
-    s.open_word, s.next_bits, s.was_in_word = 0, 0, 0
+    s.open_word = 0
+    s.next_bits = 0
+    s.was_in_word = 0
     s.is_plain = n_bytes == text.length and n_bytes <= MAX_TOKEN_BYTES
     while s.next_bits <= n_bytes // 64:
         find_tokens(s, n_bytes // 64 + 1)
@@ -63,7 +67,8 @@ cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
     cdef size_t n_tokens = 0
     cdef uint32_t position, start = s.open_word
     while s.next_bits < n_bits and n_tokens < TOKEN_BATCH:
-        bits, position = in_word[s.next_bits], <uint32_t> (64 * s.next_bits)
+        bits = in_word[s.next_bits]
+        position = <uint32_t> (64 * s.next_bits)
         bits &= (bits << 1 | s.was_in_word) | (bits >> 1 | in_word[s.next_bits + 1] << 63)  # no lone bytes
         edges = bits ^ (bits << 1 | s.was_in_word)
         if s.was_in_word and edges:
@@ -82,7 +87,8 @@ cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
             n_tokens += 1
             edges &= edges - 1
         s.next_bits += 1
-    s.open_word, s.n_tokens_held = start, n_tokens
+    s.open_word = start
+    s.n_tokens_held = n_tokens
     if not s.is_plain:
         keep_tokens(s)
 
@@ -93,8 +99,10 @@ cdef inline void keep_tokens(Scratch* s) noexcept nogil:
     cdef size_t i, n_kept = 0
     cdef uint32_t start, length
     for i in range(s.n_tokens_held):
-        start, length = s.tokens[i].start, s.tokens[i].length
-        s.tokens[n_kept].start, s.tokens[n_kept].length = start, length
+        start = s.tokens[i].start
+        length = s.tokens[i].length
+        s.tokens[n_kept].start = start
+        s.tokens[n_kept].length = length
         n_kept += length > character_length(letters[start]) and length <= MAX_TOKEN_BYTES
         s.n_too_long += length > MAX_TOKEN_BYTES
     s.n_tokens_held = n_kept
@@ -113,7 +121,8 @@ cdef inline int read_words_and_marks(Analysis* a, Scratch* s, size_t n_bytes, si
             if is_space(letters + start):
                 start += length
                 continue
-        s.tokens[s.n_tokens_held].start, s.tokens[s.n_tokens_held].length = <uint32_t> start, <uint32_t> length
+        s.tokens[s.n_tokens_held].start = <uint32_t> start
+        s.tokens[s.n_tokens_held].length = <uint32_t> length
         s.n_tokens_held += length <= MAX_TOKEN_BYTES
         s.n_too_long += length > MAX_TOKEN_BYTES
         start += length
@@ -155,7 +164,8 @@ cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t fi
     cdef size_t i, n, n_words, n_characters, first = 0
     reserve(&s.marks, 3 * text.length + 1, sizeof(uint32_t))
     reserve(&s.ends, text.length + 1, sizeof(uint32_t))
-    starts, ends = <uint32_t*> s.marks.data, <uint32_t*> s.ends.data
+    starts = <uint32_t*> s.marks.data
+    ends = <uint32_t*> s.ends.data
     n_words = encode_padded_words(text, letters, starts, ends)
     for i in range(n_words):
         n_characters = ends[i] - first
@@ -252,7 +262,8 @@ cdef inline uint32_t normalize_word(Analysis* a, Scratch* s, const uint8_t* word
     length = len(letters) - 16
     if length > MAX_NODES:
         return too_much("a word of more than 2**31 bytes")
-    token.start, token.length = 0, <uint32_t> length
+    token.start = 0
+    token.length = <uint32_t> length
     if a.is_growing:
         add_words(&a.words, &a.tree, &token, 1, letters, &node)
         return node
@@ -315,7 +326,8 @@ cdef inline int hash_words(Analysis* a, Scratch* s, size_t field) except -1 nogi
         if a.normalize != NULL:
             word = word_letters(&s.normalized, s.found[i], &length)
         else:
-            word, length = letters + s.tokens[i].start, s.tokens[i].length
+            word = letters + s.tokens[i].start
+            length = s.tokens[i].length
         if a.joins_words:
             join_word(s, word, length)
         else:
@@ -358,6 +370,7 @@ cdef inline int count_bucket(Analysis* a, Scratch* s, const uint8_t* feature, si
         named = <uint8_t*> s.named.data
         memcpy(named, prefix.letters, prefix.length)
         memcpy(named + prefix.length, feature, length)
-        feature, length = named, prefix.length + length
+        feature = named
+        length = prefix.length + length
     bucket = bucket_of(feature, length, a.n_buckets)
     return append_features(s, &bucket, 1)

@@ -45,7 +45,8 @@ cdef inline void set_key(Token* token, const uint8_t* letters) noexcept nogil:
     """Compute the key of a token; 16 bytes from its start must be readable."""
     cdef const uint8_t* word = letters + token.start
     if token.length > MAX_SHORT_BYTES:
-        token.low, token.high = long_hash(word, token.length), 0
+        token.low = long_hash(word, token.length)
+        token.high = 0
         token.hash = token.low
     else:
         token.low = nb_load(word) & LOW_BYTES[token.length]
@@ -125,7 +126,8 @@ cdef inline void place_word(WordTable* table, uint64_t hash, WordSlot word, bint
     while slots[i].high:
         other = slots[i]
         if other.high > word.high if has_short_first else other.value > word.value:  # the upper bits are the length
-            slots[i], word = word, other
+            slots[i] = word
+            word = other
         i = (i + 1) & table.mask
     slots[i] = word
 
