@@ -113,6 +113,15 @@ def test_a_character_device_is_written_to(nbtext: Any, folder: Path, command: li
         assert contents(folder) == before
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "command",
+    ["train d.csv --force -q", "predict d.csv -m m", "predict d.arrow -m m --add-columns"],
+)
+def test_a_full_device_is_said(nbtext: Any, folder: Path, command: str) -> None:
+    nbtext(*complete(command.split(), "/dev/full")).refused(1, "no space left on device")
+
+
 @pytest.mark.parametrize("kind", ["socket", "block device", "directory"])
 @pytest.mark.parametrize("command", [*EVERY, *WAYS], ids=" ".join)
 def test_anything_else_is_refused(nbtext: Any, folder: Path, command: list[str], kind: str) -> None:

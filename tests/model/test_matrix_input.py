@@ -270,31 +270,6 @@ def test_the_order_of_rows_does_not_matter(model: str, factor: float) -> None:
     np.testing.assert_allclose(first.predict_proba(rows), second.predict_proba(rows), rtol=1e-9)
 
 
-def test_texts_and_their_matrix_are_the_same_model() -> None:
-    """The matrix of texts selects the smoothing that the texts select."""
-    random = np.random.default_rng(5)
-    words = np.array([f"w{number}" for number in range(60)])
-    texts = [
-        " ".join(random.choice(words[k * 10 :], random.integers(3, 20)))
-        for k in range(3)
-        for _ in range(400)
-    ]
-    labels = [str(k) for k in range(3) for _ in range(400)]
-    matrix = CountVectorizer(token_pattern=r"(?u)\b\w\w+\b").fit_transform(texts)
-    of_matrix = TextClassifier(model="multinomial").fit(csr_array(matrix), labels)
-    of_texts = TextClassifier(model="multinomial").fit(texts, labels)
-    assert of_matrix.fitted_.estimate is not None
-    assert of_texts.fitted_.estimate is not None
-    assert of_matrix.fitted_.estimate.accuracy == of_texts.fitted_.estimate.accuracy
-    assert of_matrix.fitted_.estimate.log_loss == pytest.approx(of_texts.fitted_.estimate.log_loss)
-    assert of_matrix.fitted_.hyperparameters.smoothing == pytest.approx(
-        of_texts.fitted_.hyperparameters.smoothing
-    )
-    np.testing.assert_allclose(
-        of_matrix.predict_proba(matrix), of_texts.predict_proba(texts), atol=1e-6
-    )
-
-
 def test_several_labels(tmp_path: Path) -> None:
     """The rows of texts with several labels give the probabilities that the texts give."""
     lists = [

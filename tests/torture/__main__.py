@@ -8,8 +8,6 @@ python tests/torture models N M  every N-th hostile model, and M pairs of change
 python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
 python tests/torture foreign N   N foreign files and special files that commands find in their way
-python tests/torture outputs N   every N-th pair of an output of a command and a FIFO, socket or
-                                 device in its place
 python tests/torture tables N    every N-th of the hostile tables, mails, JSON and lines
 python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 
@@ -68,7 +66,6 @@ PARTS: dict[str, tuple[Callable[..., dict[str, Any]], tuple[int, ...]]] = {
     "kills": (kills.killed, (80, 1)),
     "texts": (texts.fed, (1_000_000,)),
     "foreign": (seams.protect, (60,)),
-    "outputs": (seams.replace_specials, (1,)),
     "tables": (seams.feed, (1,)),
     "requests": (seams.ask, (15_000_000,)),
     "fuzz": (fuzz, (100_000,)),

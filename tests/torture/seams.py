@@ -14,11 +14,9 @@ import pty
 import random
 import re
 import shutil
-import signal
 import socket
 import stat
 import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -28,19 +26,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from kills import LETTERS, TOP, forker, run_nbtext
-
-sys.path.insert(0, str(TOP / "tests" / "cli"))
-from outputs import (
-    APPENDED,
-    EVERY,
-    WAYS,
-    complete,
-    make_originals,
-    make_special,
-    received,
-    suffix_of,
-)
+from kills import LETTERS, forker, run_nbtext
 
 MAX_FILE = 1_000_000  # bytes of a hostile file
 MAX_MEGABYTES = 1000  # that a command may take for it
@@ -71,8 +57,6 @@ SPECIAL = {
     "zero device": (stat.S_IFCHR, os.makedev(1, 5)),
     "block device": (stat.S_IFBLK, os.makedev(240, 77)),
 }
-WRITTEN = ("FIFO", "null device", "zero device")  # what takes an output
-TIMED = "compare"  # its result shows times
 
 
 # foreign files
@@ -193,92 +177,8 @@ def _place_special(path: Path, kind: str) -> socket.socket:
     if kind == "socket":
         server.bind(os.path.relpath(path))
     else:
-        make_special(path, mode, device)
+        os.mknod(path, mode | 0o600, device)
     return server
-
-
-def replace_specials(folder: Path, stride: int = 1) -> dict[str, Any]:
-    """Have every output of every command go to special files, and to links to them: how many, and
-    what was wrong.
-
-    A FIFO and a device that takes an output get the bytes that a file gets; all else is refused
-    with one line. Each stays what it is, and no other file changes.
-
-    stride   above 1: only every so manieth pair of a command and a kind
-    returns  tried, changed (files that changed, appeared or were lost), failed (other bytes,
-             another status, a traceback), slow (above MAX_SECONDS), unavailable (device files that
-             cannot be made here), wrong
-    """
-    names = ("tried", "changed", "failed", "slow", "unavailable")
-    figures: dict[str, Any] = dict.fromkeys(names, 0) | {"wrong": []}
-    make_originals(folder, lambda *words: run_nbtext(list(words), folder).check_returncode())
-    for number, (command, kind) in enumerate(product([*EVERY, *WAYS], SPECIAL)):
-        if (number + number // len(SPECIAL)) % stride == 0:  # each kind takes its turn
-            _replace_special(folder, command, kind, figures)
-    return figures
-
-
-def _replace_special(folder: Path, command: list[str], kind: str, figures: dict[str, Any]) -> None:
-    special = folder / f"special{suffix_of(command)}"
-    link = folder / f"link{suffix_of(command)}"
-    is_compared = kind in ("FIFO", "full device") and command[0] != APPENDED
-    expected = _write_file(folder, command) if is_compared else b""
-    try:
-        server = _place_special(special, kind)
-    except PermissionError:
-        special.unlink(missing_ok=True)
-        figures["unavailable"] += 1
-        return
-    link.symlink_to(special.name)
-    before = _contents(folder)
-    with closing(server):
-        for path in (special, link):
-            ran: list[tuple[int, bytes]] = []
-
-            def run(path: Path = path, ran: list[tuple[int, bytes]] = ran) -> None:
-                ran.append(_run_for(complete(command, path.name), folder))
-
-            found = received(special, run) if kind == "FIFO" else run()
-            status, said = ran[0]
-            # it takes nothing, such as no findings
-            is_full = kind == "full device" and expected != b""
-            is_written = (kind in WRITTEN or (is_compared and not is_full)) and command[
-                0
-            ] != APPENDED
-            is_same = found == expected or command[0] == TIMED or kind != "FIFO"
-            is_answer = status == 0 if is_written else status in (1, 2)
-            failed = not (is_same and is_answer) or BROKEN.search(said) is not None
-            is_slow = status < 0
-            is_changed = _contents(folder) != before
-            figures["tried"] += 1
-            figures["changed"] += is_changed
-            figures["slow"] += is_slow
-            figures["failed"] += failed and not is_slow
-            if is_changed or failed:
-                figures["wrong"].append(
-                    f"{' '.join(complete(command, path.name))}, {kind}: {status}, {said[-200:]!r}"
-                )
-    link.unlink()
-    special.unlink()
-
-
-def _write_file(folder: Path, command: list[str]) -> bytes:
-    """Return what a command writes to a regular file."""
-    file = folder / f"file{suffix_of(command)}"
-    status, said = _run_for(complete(command, file.name), folder)
-    assert status == 0, said
-    content = file.read_bytes()
-    file.unlink()
-    return content
-
-
-def _run_for(arguments: list[str], folder: Path) -> tuple[int, bytes]:
-    """Return the status of a command, and what it says; it is killed after MAX_SECONDS."""
-    try:
-        done = forker().run(arguments, cwd=folder, timeout=MAX_SECONDS)
-    except subprocess.TimeoutExpired:
-        return -signal.SIGKILL, b""
-    return done.returncode, done.stderr
 
 
 def _label(folder: Path, output: Path) -> None:

@@ -93,13 +93,3 @@ def test_requests_do_not_block_the_service(tmp_path: Path) -> None:
     figures = measured(tmp_path, "requests", "300000")
     assert figures["tried"] > 40
     assert figures["wrong"] == []
-
-
-@pytest.mark.exhaustive
-def test_special_files_as_outputs(tmp_path: Path) -> None:
-    """Some outputs of commands to FIFOs, sockets and devices: each stays what it is, and no file
-    changes.
-    """
-    figures = measured(tmp_path, "outputs", "37")
-    assert figures["tried"] > 8
-    assert figures["wrong"] == []
