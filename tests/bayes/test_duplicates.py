@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corpora_by_hand import MODELS, labeled_matrices, leave_one_out, read_by, sample_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -27,6 +27,12 @@ TEXTS = [
     "yellow sweet long",
 ]
 LABELS = ["apple", "apple", "apple", "banana", "banana", "banana"]
+# the third feature is in one document only, and the fourth is all that another one has
+HAPAXES = (
+    np.array([[2, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 1]]),
+    np.array([0, 0, 1, 1, 0]),
+    2,
+)
 OF_WEIGHTS = ("multinomial", "dirichlet", "complement", "normalized complement")
 
 
@@ -127,6 +133,7 @@ def others_than(counts: NDArray[np.int64], i: int, is_alone: bool) -> NDArray[np
     is_alone=st.booleans(),
     weight=st.sampled_from([None, 0.3, 1.7]),
 )
+@example(corpus=HAPAXES, smoothing=1.0, is_alone=False, weight=None)
 def test_features_of_one_group_are_out_of_vocabulary(
     name: str, corpus: Any, smoothing: float, is_alone: bool, weight: float | None
 ) -> None:
