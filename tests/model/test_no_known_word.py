@@ -37,6 +37,40 @@ def save(classifier: TextClassifier, path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("model", ["multinomial", "complement"])
+def test_leaving_out_equals_a_refit_without_the_document(model: str) -> None:
+    """A word of one document is unknown when this document is left out, together with its
+    copies; of a text without known words equal priors decide, and not what rounding leaves.
+    """
+    rows = [*make_texts(24), ("unheard only", "fruit"), ("unheard only", "tool")]
+    texts = [text for text, _ in rows]
+    labels = [label for _, label in rows]
+    options: dict[str, Any] = {
+        "model": model,
+        "prior": "uniform",
+        "smoothing": 1.0,
+        "calibrate": False,
+    }
+    classifier = TextClassifier(**options).fit(texts, labels)
+    vocabulary = tuple(classifier.fitted_.vocabulary or ())
+    found = []
+    n_unknown = 0
+    for text in texts:
+        others = [(t, label) for t, label in rows if sorted(t.split()) != sorted(text.split())]
+        refitted = TextClassifier(**options, vocabulary=vocabulary).fit(*zip(*others, strict=True))
+        learned = {word for t, _ in others for word in t.split()}
+        known = [word for word in text.split() if word in learned]
+        n_unknown += not known
+        found.append(refitted.predict_proba([" ".join(known)])[0])
+    assert n_unknown == 14
+    estimate = classifier.fitted_.estimate
+    assert estimate is not None and estimate.documents == len(rows)
+    right = np.argmax(found, axis=1) == [label == "tool" for label in labels]
+    assert estimate.accuracy == pytest.approx(right.mean())
+    own = [row[int(label == "tool")] for row, label in zip(found, labels, strict=True)]
+    assert estimate.log_loss == pytest.approx(-np.log(own).mean())
+
+
 def test_a_recall_target_counts_them() -> None:
     """40 of 200 spam mails have words of their own only: a recall of 0.7 needs none of them, and
     one of 0.9 makes spam of every text without a known word.
