@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from nbtext.features import counting as room
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter, why_plain
 from nbtext.features.csr import SparseWeights
@@ -109,22 +110,31 @@ def vars_of(settings: FeatureSettings) -> dict[str, object]:
     return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
 
 
-@given(data=st.data(), texts=TEXTS, settings=SETTINGS, bits=st.sampled_from([None, 2, 7]))
+@given(
+    data=st.data(),
+    texts=TEXTS,
+    settings=SETTINGS,
+    bits=st.sampled_from([None, 2, 7]),
+    pending=st.sampled_from([0, 1_000_000]),
+)
 def test_a_corpus_adds_up_documents_by_class(
     counting_kernel: str,
     data: st.DataObject,
     texts: list[str],
     settings: FeatureSettings,
     bits: int | None,
+    pending: int,
 ) -> None:
-    """Documents and occurrences of each feature and class; a document of class -1 leaves no
-    trace.
+    """Documents and occurrences of each feature and class, also where entries are added to the sums
+    at once; a document of class -1 leaves no trace.
     """
     classes = data.draw(st.lists(st.integers(-1, 3), min_size=len(texts), max_size=len(texts)))
     counting = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
     half = len(texts) // 2
     for part in (slice(0, half), slice(half, None)):
-        kept = counting.count([texts[part]], np.array(classes[part], dtype=np.int32), ALL)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(room, "MAX_PENDING_ENTRIES", pending)
+            kept = counting.count([texts[part]], np.array(classes[part], dtype=np.int32), ALL)
         assert kept.classes.tolist() == [label for label in classes[part] if label >= 0]
         assert kept.rows is not None
         assert kept.rows.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
