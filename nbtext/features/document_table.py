@@ -4,7 +4,7 @@ and prediction work on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,6 +19,7 @@ from nbtext.records import LazyProperty, frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 SUMMED = 1024  # documents whose counts are summed at once
+PART_DOCUMENTS = 1024  # that are loaded at once
 # of documents without a token: the last to be retained, so that others are always in a sample
 EMPTY_HASH = 2**64 - 1
 OPTIONAL_COLUMNS = ("weights", "rows", "groups", "token_lengths", "n_tokens")
@@ -299,6 +300,24 @@ class DocumentTable:
         return DocumentTable(
             indptr, indices, counts, self.classes[rows], self.hashes[rows], **beside
         )
+
+    # As of documents that are stored in a file:
+
+    @property
+    def part_bounds(self) -> list[int]:
+        """The parts of the documents that are loaded one by one: part b begins at bounds[b]."""
+        return [*range(0, len(self), PART_DOCUMENTS), len(self)]
+
+    def load(self, part: int) -> DocumentTable:
+        """Return the documents of a part."""
+        start = part * PART_DOCUMENTS
+        return self.slice(start, min(start + PART_DOCUMENTS, len(self)))
+
+    def features(self) -> Iterator[tuple[Any, Integers, Integers32]]:
+        """Yield some documents, and their features as compressed sparse rows without values, until
+        all were yielded.
+        """
+        yield slice(None), self.indptr, self.indices
 
     def split(self, size: int) -> list[DocumentTable]:
         """Return parts of at most `size` documents."""

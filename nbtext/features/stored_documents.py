@@ -1,8 +1,8 @@
-"""Counted documents that are too many for memory: sorted runs in a temporary file, read in blocks
+"""Counted documents that are too many for memory: sorted runs in a temporary file, read in parts
 by their hashes.
 
 This is an external merge sort. A thread that counts writes its documents in runs, sorted by hash
-and class. A block holds documents that follow each other in this order of all documents. So it
+and class. A part holds documents that follow each other in this order of all documents. So it
 depends neither on the threads nor on the order of the input, and as hashes are random, it is a
 random sample of the corpus.
 """
@@ -12,14 +12,15 @@ from __future__ import annotations
 import io
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Hashes, Integers, Integers32, Mask
+from nbtext.arrays import Array, Hashes, Integers, Integers32
 from nbtext.errors import OutputError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_table import DocumentTable, concatenate, take_smallest
@@ -90,19 +91,26 @@ class ArrayFile:
 
 
 class MappedArrays:
-    """Groups of arrays of zeros, mapped from a temporary file without a name, which goes with the
-    last array.
+    """Groups of arrays of zeros, in memory, or mapped from a temporary file without a name, which
+    goes with the last array.
 
     The whole file is allocated at first, so that writing to the arrays cannot fill the disk.
 
+    folder  of the file; None: in memory
     groups  type and length of the arrays of each group; later, the arrays
 
     raises  OutputError: the folder has too little space, or the file cannot be made
     """
 
-    def __init__(self, folder: str, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
+    def __init__(self, folder: str | None, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
         import mmap
 
+        self._memory = None
+        if folder is None:
+            self.groups = [
+                tuple(np.zeros(length, dtype) for dtype, length in group) for group in groups
+            ]
+            return
         sizes = [
             [-(-np.dtype(dtype).itemsize * length // 64) * 64 for dtype, length in group]
             for group in groups
@@ -115,10 +123,10 @@ class MappedArrays:
                 os.posix_fallocate(file.fileno(), 0, size)
             else:
                 file.truncate(size)
-            self._memory = mmap.mmap(file.fileno(), size)
+            self._memory = memory = mmap.mmap(file.fileno(), size)
         self.groups = [
             tuple(
-                np.frombuffer(self._memory, dtype, length, int(start))
+                np.frombuffer(memory, dtype, length, int(start))
                 for (dtype, length), start in zip(
                     group, first + running_sums(own)[:-1], strict=True
                 )
@@ -137,6 +145,8 @@ class MappedArrays:
     def _advise(self, advice: str, group: int) -> None:
         import mmap
 
+        if self._memory is None:
+            return
         first, last = self._bounds[group : group + 2]
         if last > first and hasattr(mmap, advice):  # Windows has none
             self._memory.madvise(getattr(mmap, advice), first, last - first)
@@ -274,8 +284,28 @@ class CounterRuns(NamedTuple):
     classes: Integers32
 
 
+class RunOrder(NamedTuple):
+    """The order of the documents of all runs: by hash, then by class.
+
+    hashes, classes  (n_documents,)
+    owners           (n_documents,), the run of each
+    bounds           of parts, of which each is small enough to be loaded
+    taken            (n_parts + 1, n_runs), how many documents of a run precede each part
+    """
+
+    hashes: Hashes
+    classes: Integers32
+    owners: Integers32
+    bounds: list[int]
+    taken: Integers
+
+
 class StoredDocuments:
-    """All documents of a corpus, in runs."""
+    """All documents of a corpus, in runs. It has the columns and parts that a DocumentTable has, in
+    the order of the hashes, then of the classes.
+    """
+
+    times = None  # each document counts once
 
     def __init__(self, spill: Spill, parts: Sequence[CounterRuns]) -> None:
         self.spill = spill
@@ -317,9 +347,13 @@ class StoredDocuments:
         highest = max((int(part.classes.max(initial=0)) for part in self._parts), default=0)
         return self.renumber(renumbered, np.arange(highest + 1, dtype=np.int32))
 
-    def blocks(self) -> Blocks:
-        """Return the documents in blocks, in the order of their hashes, then of their classes."""
-        runs = [(run, part) for part in self._parts for run in part.runs]
+    @cached_property
+    def _runs(self) -> list[tuple[SortedRun, CounterRuns]]:
+        return [(run, part) for part in self._parts for run in part.runs]
+
+    @cached_property
+    def _order(self) -> RunOrder:
+        runs = self._runs
         hashes = np.concatenate([run.hashes for run, _ in runs])
         classes = np.concatenate([part.classes[run.classes] for run, part in runs])
         order = np.lexsort((classes, hashes))
@@ -337,82 +371,60 @@ class StoredDocuments:
                 )
             )
             bounds.append(min(max(last, first + 1), first + STORED_BLOCK_DOCUMENTS, len(order)))
-        # the documents of each run that the blocks up to each one hold: runs have the same order
+        # the documents of each run that the parts up to each one hold: runs have the same order
         taken = [np.zeros(len(runs), dtype=np.int64)]
         for first, last in pairwise(bounds):
             taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
-        return Blocks(
-            self.spill, runs, hashes[order], classes[order], owners, bounds, np.array(taken)
-        )
+        return RunOrder(hashes[order], classes[order], owners, bounds, np.array(taken))
 
+    @property
+    def hashes(self) -> Hashes:
+        return self._order.hashes
 
-class Blocks:
-    """Stored documents in blocks: block b holds the documents from bounds[b] up to bounds[b + 1].
+    @property
+    def classes(self) -> Integers32:
+        return self._order.classes
 
-    hashes, classes  (n_documents,), of all documents in order
-    """
+    @property
+    def part_bounds(self) -> list[int]:
+        """The parts of the documents that are loaded one by one: part b begins at bounds[b]."""
+        return self._order.bounds
 
-    def __init__(
-        self,
-        spill: Spill,
-        runs: list[tuple[SortedRun, CounterRuns]],
-        hashes: Hashes,
-        classes: Integers32,
-        owners: Integers32,
-        bounds: list[int],
-        taken: Integers,
-    ) -> None:
-        self.spill = spill
-        self.hashes = hashes
-        self.classes = classes
-        self.bounds = bounds
-        self._runs = runs
-        self._owners = owners
-        self._taken = taken
-        self._starts = [
-            running_sums(run.sizes)[taken[:, number]] for number, (run, _) in enumerate(runs)
-        ]
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def load(self, block: int) -> DocumentTable:
-        """Return the documents of a block, sorted by hash and class."""
+    def load(self, part: int) -> DocumentTable:
+        """Return the documents of a part, sorted by hash and class."""
         found = []
-        for number, (run, part) in enumerate(self._runs):
-            first, last = self._taken[block : block + 2, number].tolist()
+        for number, (run, counter) in enumerate(self._runs):
+            first, last = self._order.taken[part : part + 2, number].tolist()
             if first < last:
-                documents = self.spill.load(run, first, last, int(self._starts[number][block]))
+                start = int(run.sizes[:first].sum(dtype=np.int64))
+                documents = self.spill.load(run, first, last, start)
                 found.append(
                     replace(
-                        documents.arrange(part.columns), classes=part.classes[documents.classes]
+                        documents.arrange(counter.columns),
+                        classes=counter.classes[documents.classes],
                     )
                 )
         return take_smallest(found, None)
 
-    def count(self, is_counted: Mask) -> Integers:
-        """Return how many of some features each document holds, (n_documents,); `is_counted` is
-        (n_features,).
+    def features(self) -> Iterator[tuple[Any, Integers, Integers32]]:
+        """Yield some documents, and their features as compressed sparse rows without values, until
+        all were yielded.
         """
-        found = np.empty(len(self.hashes), dtype=np.int64)
-        is_counted = np.append(is_counted, False)
-        places = np.split(
-            np.argsort(self._owners, kind="stable"),
-            np.cumsum([len(run.sizes) for run, _ in self._runs]),
-        )
-        for (run, part), own in zip(self._runs, places, strict=False):
-            is_own = is_counted[part.columns][self.spill.load_features(run)]
-            found[own] = np.diff(running_sums(is_own)[running_sums(run.sizes)])
-        return found
+        sizes = [len(run.sizes) for run, _ in self._runs]
+        documents = np.split(np.argsort(self._order.owners, kind="stable"), np.cumsum(sizes)[:-1])
+        for (run, counter), own in zip(self._runs, documents, strict=True):
+            features = counter.columns[self.spill.load_features(run)]
+            is_kept = features >= 0
+            yield own, running_sums(is_kept)[running_sums(run.sizes)], features[is_kept]
 
     def first(self, size: int) -> DocumentTable:
         """Return the first `size` documents, or all of them."""
         found = []
         n = 0
-        for block in range(len(self)):
+        for part in range(len(self.part_bounds) - 1):
             if n >= size:
                 break
-            found.append(self.load(block))
+            found.append(self.load(part))
             n += len(found[-1])
         return concatenate(found).slice(0, min(n, size))
 

@@ -1,9 +1,10 @@
-"""Documents that are too many for memory, in blocks.
+"""Training data as the compiled solvers take it: compact blocks of documents, and the state of each
+document in the problem of each class.
 
-They are in a temporary file, with the state of each in the problem of each class. The solver visits
-block after block, and for each block some classes, as many as have their weights in memory. One
-fold is held out, of documents with the smallest hashes; its models continue from the solution of
-all documents.
+In memory, all documents are one block. Documents that are too many for memory are in a temporary
+file, as many blocks. The solver visits block after block, and for each block some classes, as many
+as have their weights in memory. One fold is held out, of documents with the smallest hashes; its
+models continue from the solution of all documents.
 
 Each range of hashes is spread over all blocks. With ranges as blocks, all duplicates of a document
 would be visited one after the other, which is as slow as one document with a larger C: 300 MB of
@@ -12,27 +13,29 @@ repeated documents need 213 visits to all blocks instead of 57.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from nbtext.arrays import Floats, Floats32, Integers, Integers32
+from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
 from nbtext.features.csr import running_sums
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
-from nbtext.features.weighting import Weighting
+from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import (
     ROW,
     ClassSolution,
-    CompactMatrix,
-    DocumentBlock,
     Rows,
+    TrainingData,
     check_finite,
-    order_features,
+    check_squares,
+    sum_columns,
 )
-from nbtext.numerics import dot
 from nbtext.parallel import parallel_map
+from nbtext.records import frozen
 
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of
 # tests/benchmarks/scale.py, made unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23
@@ -43,66 +46,160 @@ RANGES = 2
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 
 
-class BlockedData:
-    """The training data of documents in blocks, which are weighted when they are read.
+@frozen(eq=False)
+class CompactMatrix:
+    """The documents with frequent features first, and features of one document apart.
 
-    classes, hashes  (n_documents,), in the order of the hashes; of documents with equal hashes, by
-                     class
-    frequencies      (n_features,), the number of documents that hold each feature
-    class_weights    (n_classes,), > 0, of each document of a class; None: 1
+    Frequent features are neighbors, so that the weights that are used most stay in the cache. With
+    word pairs, most features occur in one document only: `one_vs_rest.pxi` says why the solvers
+    need no weight for them.
+
+    columns         (n_shared,) int32, the column of each feature that at least two documents hold
+    indptr          (n_documents + 1,) int64
+    features        (n_entries,) int32, 0 to n_shared - 1
+    values          (n_entries,) float32
+    single_rows     (n_single,) int32, the document of each feature that one document holds,
+                    ascending
+    single_columns  (n_single,) int32
+    single_values   (n_single,) float64
+    """
+
+    columns: Integers32
+    indptr: Integers
+    features: Integers32
+    values: Floats32
+    single_rows: Integers32
+    single_columns: Integers32
+    single_values: Floats
+
+    @classmethod
+    def of(
+        cls, documents: DocumentTable, columns: Integers32, places: Integers32, *, is_adding: bool
+    ) -> CompactMatrix:
+        """Return the compact matrix of some documents; `columns` and `places` are of
+        `order_features`.
+
+        is_adding  whether to add an entry to each document: of the last feature, with the value 1
+
+        raises  ModelError: values are too large for float32, or for sums of squares
+        """
+        check_squares(documents.counts)
+        indptr = documents.indptr
+        indices = documents.indices
+        values = documents.counts
+        if is_adding:
+            indices = np.insert(indices, indptr[1:], np.int32(len(places) - 1))
+            values = np.insert(values, indptr[1:], 1.0)
+            indptr = indptr + np.arange(len(indptr))
+        features = places[indices]
+        is_shared = features >= 0
+        single = np.flatnonzero(~is_shared)
+        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
+        ends = indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
+        with np.errstate(over="ignore"):
+            shared = values[is_shared].astype(np.float32)
+        check_finite(shared)
+        return cls(
+            columns, ends, features[is_shared], shared, rows, indices[single], values[single]
+        )
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of entries of each document, (n_documents,)."""
+        return np.diff(self.indptr) + np.bincount(self.single_rows, minlength=len(self.indptr) - 1)
+
+    @cached_property
+    def checked(self) -> Any:
+        """The shared features as the compiled functions take them."""
+        from nbtext._kernel import CheckedMatrix
+
+        return CheckedMatrix(self.indptr, self.features, self.values, len(self.columns))
+
+    def add_magnitudes(self, weights: Floats, groups: Integers, sums: Floats) -> None:
+        """Add the magnitudes of each shared feature's values, times the weight of the document, in
+        each group of documents.
+
+        groups  (n_documents,); documents below 0 are in no group
+        sums    (n_groups, n_shared), to which is added
+        """
+        if HAS_KERNEL:
+            from nbtext._kernel import add_by_fold
+
+            add_by_fold(self.checked, weights, groups.astype(np.int32), sums)
+            return
+        lengths = np.diff(self.indptr)
+        for group in range(len(sums)):
+            shares = np.repeat(weights * (groups == group), lengths)
+            magnitudes = np.abs(self.values) * shares
+            sums[group] += np.bincount(self.features, magnitudes, len(self.columns))
+
+    def squares(self) -> Floats:
+        """Return the sum of the squares of each shared feature's values, (n_shared,)."""
+        return sum_columns(self.features, self.values, len(self.columns), power=2)
+
+
+@frozen(eq=False)
+class DocumentBlock:
+    """Some of the documents: all of them if they are in memory.
+
+    documents  their numbers
+    compact    their features
+    weights    (n,), of each in all sums of documents
+    is_of      returns whether each document is of a class, (n,)
+    """
+
+    number: int
+    documents: slice
+    compact: CompactMatrix
+    weights: Floats
+    is_of: Callable[[int], Mask]
+
+    def signs(self, own_class: int) -> Integers:
+        """Return 1 for each document of a class, and -1 for the others, (n,)."""
+        return np.where(self.is_of(own_class), 1, -1)
+
+    def places(self, classes: Sequence[int]) -> Integers:
+        """Return the place of each document's class among some classes, or -1, (n,)."""
+        places = np.full(len(self.weights), -1)
+        for place, own_class in enumerate(classes):
+            places[self.is_of(own_class)] = place
+        return places
+
+
+class CompactDocuments:
+    """The documents of training data in blocks.
+
+    In memory, they are one block, over which each class is solved by a thread of its own. On the
+    disk, one block is in memory, and each is visited for several classes by several threads.
+
+    columns  (n_shared,) int32, of the features that at least two documents hold
     """
 
     def __init__(
-        self,
-        stored: StoredDocuments,
-        weighting: Weighting,
-        frequencies: Integers,
-        n_classes: int,
-        class_weights: Floats | None,
+        self, data: TrainingData, classes: Sequence[int], *, has_intercept: bool, jobs: int = 1
     ) -> None:
-        self.blocks = stored.blocks()
-        self.weighting = weighting
-        self.frequencies = frequencies
-        self.classes = self.blocks.classes
-        self.hashes = self.blocks.hashes
-        self.n_features = len(frequencies)
-        self.n_classes = n_classes
-        self.class_weights = np.ones(n_classes) if class_weights is None else class_weights
-        self.sets = None  # each document has one class
-
-    def __len__(self) -> int:
-        return len(self.classes)
-
-    def load(self, number: int, rows: Integers) -> tuple[Integers, Integers32, Floats]:
-        """Return some weighted documents of a range of hashes as compressed sparse rows."""
-        documents = self.blocks.load(number).take(rows)
-        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
-        return documents.indptr, documents.indices, np.asarray(weights, dtype=np.float64)
-
-
-class DocumentsOnDisk:
-    """Training data in blocks, of which one is in memory, and each is visited for several classes
-    by several threads; see `DocumentsInMemory`.
-    """
-
-    is_on_disk = True
-
-    def __init__(
-        self, data: BlockedData, classes: Sequence[int], *, has_intercept: bool, jobs: int = 1
-    ) -> None:
+        documents = data.documents
+        folder = None
+        self.n_blocks = 1
+        n_parts = len(documents.part_bounds) - 1
+        if isinstance(documents, StoredDocuments):
+            folder = documents.spill.folder
+            self.n_blocks = min(max(MIN_BLOCKS, n_parts // RANGES), len(data))
+        self.is_on_disk = folder is not None
         self._data = data
         self._classes = list(classes)
         self._has_intercept = has_intercept
-        frequencies = np.append(data.frequencies, len(data)) if has_intercept else data.frequencies
-        self.columns, self._places = order_features(frequencies)
-        self.n_blocks = min(max(MIN_BLOCKS, len(data.blocks) // RANGES), len(data))
-        is_shared = self._places >= 0
-        folder = data.blocks.spill.folder
+        frequencies = np.zeros(data.n_features + has_intercept)
+        for _, _, features in documents.features():
+            frequencies += sum_columns(features, None, len(frequencies))
+        frequencies[data.n_features :] = len(data)
+        self.columns, places = order_features(frequencies, min(2, len(data)))
+        is_shared = places >= 0
         sizes = np.zeros((2, len(data)), dtype=np.int64)
-        for number, features in enumerate((is_shared, ~is_shared)):
-            sizes[number] = data.blocks.count(features[: data.n_features]) + int(
-                features[data.n_features :].sum()
-            )
+        for rows, indptr, features in documents.features():
+            sizes[0, rows] = np.diff(running_sums(is_shared[features])[indptr])
+            sizes[1, rows] = np.diff(indptr) - sizes[0, rows]
+        sizes[0] += has_intercept
         # the first entry of each document in its block, of the shared features, and of those of one
         # document
         self._bounds = [
@@ -115,12 +212,13 @@ class DocumentsOnDisk:
             for m, n in entries
         ]
         self._entries = MappedArrays(folder, kinds)
-        self.squares = np.zeros(len(self.columns))
-        for squares in parallel_map(self._store, range(len(data.blocks)), jobs=jobs):
-            self.squares += squares
-        del self._places
-        data.blocks.spill.close()  # whose documents are stored as blocks now
-        lengths = [len(self._classes) * (len(shared) - 1) for shared, _ in self._bounds]
+        for _ in parallel_map(partial(self._store, places), range(n_parts), jobs=jobs):
+            pass
+        if isinstance(documents, StoredDocuments):
+            documents.spill.close()  # whose documents are stored as blocks now
+        # in memory, the state of a class is made for each fit
+        n_kept = len(self._classes) if self.is_on_disk else 0
+        lengths = [n_kept * (len(shared) - 1) for shared, _ in self._bounds]
         self._state = MappedArrays(folder, [((ROW, length),) for length in lengths])
         self.blocks = [self._make_block(number) for number in range(self.n_blocks)]
 
@@ -130,18 +228,14 @@ class DocumentsOnDisk:
         """
         return slice(block, None, self.n_blocks)
 
-    def _store(self, number: int) -> Floats:
-        """Store a range of hashes in the blocks; return the sum of the squares of each shared
-        feature's values.
-        """
-        first, last = self._data.blocks.bounds[number : number + 2]
+    def _store(self, places: Integers32, part: int) -> None:
+        """Store a part of the documents in the blocks."""
+        first, last = self._data.documents.part_bounds[part : part + 2]
         blocks = np.arange(first, last) % self.n_blocks
         order = np.argsort(blocks, kind="stable")
-        entries = self._data.load(number, order)
-        own = CompactMatrix.split(
-            *entries, self.columns, self._places, is_adding=self._has_intercept
+        own = CompactMatrix.of(
+            self._data.load(part, order), self.columns, places, is_adding=self._has_intercept
         )
-        check_finite(dot(own.values, own.values) + dot(own.single_values, own.single_values))
         singles = running_sums(np.bincount(own.single_rows, minlength=last - first))
         starts = np.searchsorted(blocks[order], np.arange(self.n_blocks + 1)).tolist()
         for block, (begin, end) in enumerate(pairwise(starts)):
@@ -149,34 +243,37 @@ class DocumentsOnDisk:
             to, to_single = (
                 slice(each[place], each[place + end - begin]) for each in self._bounds[block]
             )
-            part = slice(*own.indptr[[begin, end]])
+            shared = slice(*own.indptr[[begin, end]])
             single = slice(*singles[[begin, end]])
             features, values, rows, single_columns, single_values = self._entries.groups[block]
-            features[to] = own.features[part]
-            values[to] = own.values[part]
+            features[to] = own.features[shared]
+            values[to] = own.values[shared]
             rows[to_single] = own.single_rows[single] + (place - begin)
             single_columns[to_single] = own.single_columns[single]
             single_values[to_single] = own.single_values[single]
             self._entries.release(block)
-        return own.squares()
 
     def _make_block(self, number: int) -> DocumentBlock:
+        data = self._data
         documents = self._documents(number)
-        indptr, _ = self._bounds[number]
-        compact = CompactMatrix(self.columns, indptr, *self._entries.groups[number])
-        assert compact.checked is not None  # made now, once
-        classes = self._data.classes[documents].copy()
-        weights = self._data.class_weights[classes]
-        block = DocumentBlock(number, documents, compact, weights, partial(np.equal, classes))
-        self._release(number)
-        return block
+        compact = CompactMatrix(
+            self.columns, self._bounds[number][0], *self._entries.groups[number]
+        )
+        weights = data.document_weights[documents]
+        return DocumentBlock(
+            number, documents, compact, weights, partial(data.is_of, documents=documents)
+        )
 
-    def _release(self, number: int) -> None:
-        self._entries.release(number)
-        self._state.release(number)
+    @cached_property
+    def squares(self) -> Floats:
+        """The sum of the squares of the values of each shared feature, (n_shared,)."""
+        squares = np.zeros(len(self.columns))
+        for block in self.load():
+            squares += block.compact.squares()
+        return squares
 
     def load(self, seed: tuple[int, int] | None = None) -> Iterator[DocumentBlock]:
-        """Yield the blocks, in a random order if there is a seed; one is in memory."""
+        """Yield the blocks, in a random order if there is a seed; on the disk, one is in memory."""
         order = list(range(self.n_blocks))
         if seed is not None:
             # in the same order each time, the solver needs more visits: 612 instead of about 72 on
@@ -186,23 +283,53 @@ class DocumentsOnDisk:
             self._entries.fetch(number)
             self._state.fetch(number)
             yield self.blocks[number]
-            self._release(number)
+            self._entries.release(number)
+            self._state.release(number)
 
     def make_rows(
         self, own_class: int, start: ClassSolution | None, *, first_dual: float
     ) -> list[Rows]:
-        """Return the state of the documents of each block, which is kept from fit to fit."""
+        """Return the state of the documents of each block, where a fit begins. On the disk, it is
+        kept from fit to fit.
+        """
         place = self._classes.index(own_class)
         found = []
-        for block in self.blocks:
-            rows = self._state.groups[block.number][0].reshape(len(self._classes), -1)[place]
-            if start is None:
-                rows["sign"] = block.signs(own_class)
-                rows["dual"] = first_dual
-                self._state.release(block.number)
+        for block, kept in zip(self.blocks, self._state.groups, strict=True):
+            rows = np.zeros(len(block.weights), dtype=ROW)
+            if self.is_on_disk:
+                rows = kept[0].reshape(len(self._classes), -1)[place]
             found.append(rows)
+            if self.is_on_disk and start is not None:
+                continue
+            rows["sign"] = block.signs(own_class)
+            rows["dual"] = first_dual
+            if start is not None:
+                rows["dual"] = 0
+                rows["is_far"] = 1
+                rows["dual"][start.documents] = start.dual
+                rows["is_far"][start.documents] = 0
+            self._state.release(block.number)
         return found
 
     def pack_rows(self, rows: list[Rows]) -> tuple[Integers32, Floats32]:
-        """Return nothing: the state is kept."""
-        return NO_DOCUMENTS, NO_DOCUMENTS.astype(np.float32)
+        """Return the documents and the dual variables of a `ClassSolution`: none on the disk."""
+        if self.is_on_disk:
+            return NO_DOCUMENTS, NO_DOCUMENTS.astype(np.float32)
+        (own,) = rows
+        documents = np.flatnonzero((own["dual"] != 0) | (own["is_far"] == 0)).astype(np.int32)
+        return documents, own["dual"][documents]
+
+
+def order_features(frequencies: Array, at_least: int = 2) -> tuple[Integers32, Integers32]:
+    """Return the columns of the features that so many documents hold, the most frequent first, and
+    their places.
+
+    frequencies  (n_features,), numbers of documents
+    returns      (n_shared,), and for each feature its place among these, (n_features,); -1 if it
+                 has none
+    """
+    shared = np.flatnonzero(frequencies >= at_least)
+    columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
+    places = np.full(len(frequencies), -1, dtype=np.int32)
+    places[columns] = np.arange(len(columns), dtype=np.int32)
+    return columns, places

@@ -1,10 +1,8 @@
-"""What linear models share: their records, their training data, and the compact matrix of the
-compiled solvers.
-"""
+"""What linear models share: their records, and their training data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -12,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.arrays import Array, Floats, Floats32, Hashes, Integers, Integers32, Mask
+from nbtext.arrays import Floats, Floats32, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.errors import ModelError
-from nbtext.features.csr import running_sums
-from nbtext.kernel import HAS_KERNEL
+from nbtext.features.document_table import DocumentTable
+from nbtext.features.stored_documents import StoredDocuments
+from nbtext.features.weighting import Weighting
 from nbtext.numerics import dot
 from nbtext.records import frozen
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 SQUARES_AT_ONCE = 2**18  # entries whose squares are in memory at once
-ROWS_CONVERTED_AT_ONCE = 2**10  # documents whose values are converted at once
 
 LINEAR_TOLERANCE = 5e-5
 MAX_ITER = 1000
@@ -134,35 +132,25 @@ class WordVectors:
 
 @frozen(eq=False)
 class TrainingData:
-    """The weighted features of documents as a CSR matrix (n_documents, n_features), and their
-    classes.
+    """Documents, and what linear models know of their features and classes.
 
-    With `sets`, a document has several classes, or none.
-
-    indptr   (n_documents + 1,) int64
-    indices  (n_entries,) int32
-    values   (n_entries,) float64, finite
-    classes  (n_documents,) int32, 0 to n_classes - 1; with `sets`, the number of the document's set
-    hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None:
-             there are none
+    documents      in memory, with finite float64 weights as entries, or stored, with counts. With
+                   `sets`, the class of a document is the number of its set
     class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1,
                    as with `sets`
-    sets     of classes; None: each document has one class
-    views    names of the views of the features; empty: there is only one
-    bounds   (n_views + 1,) of their columns; None: there is only one
-    words    (n_words,) of the columns, those of single words, of which a stack has parts; None:
-             there are none
-    factors  (n_features,), by which the values are multiplied; None: 1. `slice` multiplies them
-    vectors  of words, of which a stack has a part; None: there are none
+    sets           of classes; None: each document has one class
+    views          names of the views of the features; empty: there is only one
+    bounds         (n_views + 1,) of their columns; None: there is only one
+    words          (n_words,) of the columns, those of single words, of which a stack has parts;
+                   None: there are none
+    factors        (n_features,), by which the entries are multiplied when they are loaded; None: 1
+    vectors        of words, of which a stack has a part; None: there are none
+    weighting      by which stored counts are weighted when they are loaded
     """
 
-    indptr: Integers
-    indices: Integers32
-    values: Floats
-    classes: Integers32
+    documents: DocumentTable | StoredDocuments
     n_features: int
     n_classes: int
-    hashes: Hashes | None = None
     class_weights: Floats | None = None
     sets: LabelSets | None = None
     views: tuple[str, ...] = ()
@@ -170,214 +158,64 @@ class TrainingData:
     words: Integers | None = None
     factors: Floats | None = None
     vectors: WordVectors | None = None
+    weighting: Weighting | None = None
 
     def __len__(self) -> int:
-        return len(self.classes)
+        return len(self.documents)
 
-    def slice(self, start: int, stop: int) -> TrainingData:
-        """Return the documents from `start` up to `stop`; the factors are in their values."""
-        entries = slice(self.indptr[start], self.indptr[stop])
-        ends = self.indptr[start : stop + 1]
-        indptr = ends - ends[0]
-        indices = self.indices[entries]
-        values = self.values[entries]
+    @property
+    def table(self) -> DocumentTable:
+        """The documents, which are in memory."""
+        assert isinstance(self.documents, DocumentTable)
+        return self.documents
+
+    def load(self, part: int, order: Integers) -> DocumentTable:
+        """Return the documents of a part, in this order, with the weights of their features."""
+        documents = self.documents.load(part).take(order)
+        values = documents.counts
+        if self.weighting is not None:
+            values = self.weighting.weights(documents.indptr, documents.indices, values)
         if self.factors is not None:
-            values = self.factors[indices] * values
-        return replace(
-            self,
-            indptr=indptr,
-            indices=indices,
-            values=values,
-            classes=self.classes[start:stop],
-            hashes=None if self.hashes is None else self.hashes[start:stop],
-            factors=None,
-        )
-
-    def split(self) -> Iterator[tuple[int, TrainingData]]:
-        """Yield parts of ROWS_CONVERTED_AT_ONCE documents, each with the number of its first one;
-        see `slice`.
-        """
-        for start in range(0, len(self), ROWS_CONVERTED_AT_ONCE):
-            yield start, self.slice(start, min(start + ROWS_CONVERTED_AT_ONCE, len(self)))
+            values = self.factors[documents.indices] * values
+        return replace(documents, counts=np.asarray(values, dtype=np.float64))
 
     @cached_property
     def document_weights(self) -> Floats:
-        """The class weight of each document, (n_documents,)."""
-        return (
-            np.ones(len(self)) if self.class_weights is None else self.class_weights[self.classes]
-        )
+        """How often each document counts, times the weight of its class, (n_documents,)."""
+        times = self.documents.times
+        weights = np.ones(len(self)) if times is None else times
+        if self.class_weights is not None:
+            weights *= self.class_weights[self.documents.classes]
+        return weights
 
     @cached_property
     def members(self) -> list[Integers32]:
-        """The documents of each class, ascending."""
-        documents = np.arange(len(self), dtype=np.int32)
-        classes = self.classes
-        if self.sets is not None:
-            own = self.sets.take(self.classes)
-            documents = own.entry_sets.astype(np.int32)
-            classes = own.classes
-        order = np.argsort(classes, kind="stable")
+        """The documents of each class, ascending; of documents with several classes."""
+        assert self.sets is not None
+        own = self.sets.take(self.documents.classes)
+        order = np.argsort(own.classes, kind="stable")
         return np.split(
-            documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes))
+            own.entry_sets[order].astype(np.int32),
+            np.searchsorted(own.classes[order], np.arange(1, self.n_classes)),
         )
 
-    def is_of(self, own_class: int) -> Mask:
-        """Return whether each document is of a class, (n_documents,)."""
+    def is_of(self, own_class: int, documents: slice = slice(None)) -> Mask:
+        """Return whether each of some documents is of a class, (n,)."""
+        if self.sets is None:
+            return np.asarray(self.documents.classes[documents] == own_class)
         is_own = np.zeros(len(self), dtype=bool)
         is_own[self.members[own_class]] = True
-        return is_own
+        return is_own[documents]
 
     @cached_property
     def matrix(self) -> csr_array:
-        from scipy.sparse import csr_array
-
-        return csr_array(
-            (self.values, self.indices, self.indptr), shape=(len(self), self.n_features)
-        )
-
-    def mean_square(self) -> float:
-        """Return the mean over documents of Σ_j x_j².
-
-        Raises
-        ------
-        ModelError : it is not finite
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = dot(self.values, self.values) / max(1, len(self))
-        check_finite(mean)
-        return mean
-
-
-@frozen(eq=False)
-class CompactMatrix:
-    """The documents with frequent features first, and features of one document apart.
-
-    Frequent features are neighbors, so that the weights that are used most stay in the cache. With
-    word pairs, most features occur in one document only: `one_vs_rest.pxi` says why the solvers
-    need no weight for them.
-
-    columns         (n_shared,) int32, the column of each feature that at least two documents hold
-    indptr          (n_documents + 1,) int64
-    features        (n_entries,) int32, 0 to n_shared - 1
-    values          (n_entries,) float32
-    single_rows     (n_single,) int32, the document of each feature that one document holds,
-                    ascending
-    single_columns  (n_single,) int32
-    single_values   (n_single,) float64
-    """
-
-    columns: Integers32
-    indptr: Integers
-    features: Integers32
-    values: Floats32
-    single_rows: Integers32
-    single_columns: Integers32
-    single_values: Floats
-
-    @classmethod
-    def of(cls, data: TrainingData, *, has_constant: bool = False) -> CompactMatrix:
-        """Return the compact matrix of training data; of a single document, all features are
-        shared.
-
-        has_constant  whether there is a further feature, with the value 1 in each document
-
-        raises  ModelError: values are too large for float32
-        """
-        frequencies = np.append(
-            sum_columns(data.indices, None, data.n_features), [len(data)] * has_constant
-        )
-        columns, places = order_features(frequencies, min(2, len(data)))
-        indptr = np.zeros(len(data) + 1, dtype=np.int64)
-        n_shared = int(frequencies[columns].sum())
-        features = np.empty(n_shared, dtype=np.int32)
-        values = np.empty(n_shared, dtype=np.float32)
-        singles = [(features[:0], features[:0], np.zeros(0))]
-        for start, part in data.split():
-            own = cls.split(
-                part.indptr, part.indices, part.values, columns, places, is_adding=has_constant
+        """The weights of the features, (n_documents, n_features)."""
+        documents = self.table
+        if self.factors is not None:
+            documents = replace(
+                documents, counts=self.factors[documents.indices] * documents.counts
             )
-            ends = indptr[start] + own.indptr
-            indptr[start : start + len(ends)] = ends
-            entries = slice(ends[0], ends[-1])
-            features[entries] = own.features
-            values[entries] = own.values
-            singles.append(
-                (own.single_rows + np.int32(start), own.single_columns, own.single_values)
-            )
-        return cls(
-            columns, indptr, features, values, *map(np.concatenate, zip(*singles, strict=True))
-        )
-
-    @classmethod
-    def split(
-        cls,
-        indptr: Integers,
-        indices: Integers32,
-        values: Floats,
-        columns: Integers32,
-        places: Integers32,
-        *,
-        is_adding: bool = False,
-    ) -> CompactMatrix:
-        """Return the compact matrix of some documents; `columns` and `places` are of
-        `order_features`.
-
-        is_adding  whether to add an entry to each document: of the last feature, with the value 1
-
-        raises  ModelError: values are too large for float32
-        """
-        if is_adding:
-            indices = np.insert(indices, indptr[1:], np.int32(len(places) - 1))
-            values = np.insert(values, indptr[1:], 1.0)
-            indptr = indptr + np.arange(len(indptr))
-        features = places[indices]
-        is_shared = features >= 0
-        single = np.flatnonzero(~is_shared)
-        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
-        features = features[is_shared]
-        ends = indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
-        shared = np.empty(len(features), dtype=np.float32)
-        for first in range(0, len(indptr) - 1, ROWS_CONVERTED_AT_ONCE):
-            last = min(first + ROWS_CONVERTED_AT_ONCE, len(indptr) - 1)
-            entries = slice(indptr[first], indptr[last])
-            with np.errstate(over="ignore"):
-                shared[ends[first] : ends[last]] = values[entries][is_shared[entries]]
-        check_finite(shared)
-        return cls(columns, ends, features, shared, rows, indices[single], values[single])
-
-    @property
-    def sizes(self) -> Integers:
-        """The number of entries of each document, (n_documents,)."""
-        return np.diff(self.indptr) + np.bincount(self.single_rows, minlength=len(self.indptr) - 1)
-
-    @cached_property
-    def checked(self) -> Any:
-        """The shared features as the compiled functions take them."""
-        from nbtext._kernel import CheckedMatrix
-
-        return CheckedMatrix(self.indptr, self.features, self.values, len(self.columns))
-
-    def add_magnitudes(self, weights: Floats, groups: Integers, sums: Floats) -> None:
-        """Add the magnitudes of each shared feature's values, times the weight of the document, in
-        each group of documents.
-
-        groups  (n_documents,); documents below 0 are in no group
-        sums    (n_groups, n_shared), to which is added
-        """
-        if HAS_KERNEL:
-            from nbtext._kernel import add_by_fold
-
-            add_by_fold(self.checked, weights, groups.astype(np.int32), sums)
-            return
-        lengths = np.diff(self.indptr)
-        for group in range(len(sums)):
-            shares = np.repeat(weights * (groups == group), lengths)
-            magnitudes = np.abs(self.values) * shares
-            sums[group] += np.bincount(self.features, magnitudes, len(self.columns))
-
-    def squares(self) -> Floats:
-        """Return the sum of the squares of each shared feature's values, (n_shared,)."""
-        return sum_columns(self.features, self.values, len(self.columns), power=2)
+        return documents.matrix(self.n_features)
 
 
 class ClassSolution(NamedTuple):
@@ -407,76 +245,6 @@ class LabelWeights(NamedTuple):
     values: Floats
 
 
-@frozen(eq=False)
-class DocumentBlock:
-    """Some of the documents: all of them if they are in memory.
-
-    documents  their numbers
-    compact    their features
-    weights    (n,), the class weight of each
-    is_of      returns whether each document is of a class, (n,)
-    """
-
-    number: int
-    documents: slice
-    compact: CompactMatrix
-    weights: Floats
-    is_of: Callable[[int], Mask]
-
-    def signs(self, own_class: int) -> Integers:
-        """Return 1 for each document of a class, and -1 for the others, (n,)."""
-        return np.where(self.is_of(own_class), 1, -1)
-
-    def places(self, classes: Sequence[int]) -> Integers:
-        """Return the place of each document's class among some classes, or -1, (n,)."""
-        places = np.full(len(self.weights), -1)
-        for place, own_class in enumerate(classes):
-            places[self.is_of(own_class)] = place
-        return places
-
-
-class DocumentsInMemory:
-    """Training data as one block, over which each class is solved by a thread of its own.
-
-    columns  (n_shared,) int32, of the features that at least two documents hold
-    squares  (n_shared,), the sum of the squares of the values of each
-    """
-
-    is_on_disk = False
-    n_blocks = 1
-
-    def __init__(self, data: TrainingData, *, has_intercept: bool) -> None:
-        compact = CompactMatrix.of(data, has_constant=has_intercept)
-        self.blocks = [DocumentBlock(0, slice(None), compact, data.document_weights, data.is_of)]
-        self.columns = compact.columns
-        self.squares = compact.squares()
-
-    def load(self, seed: tuple[int, int] | None = None) -> Iterator[DocumentBlock]:
-        """Yield the block."""
-        yield from self.blocks
-
-    def make_rows(
-        self, own_class: int, start: ClassSolution | None, *, first_dual: float
-    ) -> list[Rows]:
-        """Return the state of the documents of each block, where a fit begins."""
-        signs = self.blocks[0].signs(own_class)
-        rows = np.zeros(len(signs), dtype=ROW)
-        rows["sign"] = signs
-        rows["dual"] = first_dual
-        if start is not None:
-            rows["dual"] = 0
-            rows["is_far"] = 1
-            rows["dual"][start.documents] = start.dual
-            rows["is_far"][start.documents] = 0
-        return [rows]
-
-    def pack_rows(self, rows: list[Rows]) -> tuple[Integers32, Floats32]:
-        """Return the documents and the dual variables of a `ClassSolution`."""
-        (own,) = rows
-        documents = np.flatnonzero((own["dual"] != 0) | (own["is_far"] == 0)).astype(np.int32)
-        return documents, own["dual"][documents]
-
-
 def sum_columns(
     indices: Integers32,
     values: NDArray[np.floating] | None,
@@ -497,21 +265,6 @@ def sum_columns(
     return sums
 
 
-def order_features(frequencies: Array, at_least: int = 2) -> tuple[Integers32, Integers32]:
-    """Return the columns of the features that so many documents hold, the most frequent first, and
-    their places.
-
-    frequencies  (n_features,), numbers of documents
-    returns      (n_shared,), and for each feature its place among these, (n_features,); -1 if it
-                 has none
-    """
-    shared = np.flatnonzero(frequencies >= at_least)
-    columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
-    places = np.full(len(frequencies), -1, dtype=np.int32)
-    places[columns] = np.arange(len(columns), dtype=np.int32)
-    return columns, places
-
-
 def check_finite(numbers: NDArray[np.floating] | float) -> None:
     """Raise ModelError if a number is infinite or not a number."""
     if not np.isfinite(numbers).all():
@@ -519,3 +272,9 @@ def check_finite(numbers: NDArray[np.floating] | float) -> None:
         raise ModelError(
             "a feature value, or C, is infinite or too large for a linear model", hint=hint
         )
+
+
+def check_squares(values: Floats) -> None:
+    """Raise ModelError if the sum of the squares of values is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_finite(dot(values, values))

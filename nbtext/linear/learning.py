@@ -27,7 +27,7 @@ from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Scored, Selecti
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.document_table import EMPTY_HASH
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
-from nbtext.linear.blocks import BlockedData
+from nbtext.features.stored_documents import StoredDocuments
 from nbtext.linear.data import (
     LabelWeights,
     LinearModel,
@@ -52,7 +52,7 @@ NO_CONVERGENCE = "did not converge: the solver stopped after its maximum of pass
 
 
 def learn(
-    data: TrainingData | BlockedData,
+    data: TrainingData,
     lengths: Array,
     settings: ModelSettings,
     *,
@@ -87,12 +87,12 @@ def learn(
     """
     model: LinearModel = settings.linear_model
     check_label_count(data.n_classes, settings.model, "vectors" if settings.vectors else "model")
-    if isinstance(data, BlockedData):
+    documents = data.documents
+    if isinstance(documents, StoredDocuments):
         held_out = _hold_out_first(data, lengths, settings, goals)
         # of the others, only documents without a word are held out
         lengths = np.pad(lengths, (0, len(data) - len(lengths)))
     else:
-        data.mean_square()  # raises where sums of squares would overflow
         held_out = _hold_out(data, settings, goals, is_stacked=model.is_stacked)
     is_selecting = settings.C == AUTO
     if not len(held_out.documents):
@@ -107,7 +107,7 @@ def learn(
         C, scores, start = _select_strength(
             problem,
             held_out.folds,
-            data.classes,
+            documents.classes,
             lengths,
             make_rough(SolverSettings(C, seed=settings.seed)),
         )
@@ -118,25 +118,25 @@ def learn(
     parts = problem.parts if isinstance(problem, Stack) else ()
     selection = Selection(Hyperparameters(0.0, C, parts=parts))
     if scores is not None:
-        documents = held_out.documents
+        rows = held_out.documents
         n_unjudged = held_out.n_unjudged
-        known = lengths[documents]
-        classes = data.classes[documents]
+        known = lengths[rows]
+        classes = documents.classes[rows]
         if settings.calibrate:
             temperature = fit_scaled_temperature(scores, known, classes)
             selection = selection._replace(calibration=Calibration(temperature))
         selection = judge(
             selection,
             Scored(scores, known, classes),
-            n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
-            contents=None if data.hashes is None else data.hashes[documents],
+            n_unjudged=n_unjudged * len(rows) // (len(data) - n_unjudged),
+            contents=documents.hashes[rows],
             goals=goals,
         )
         assert selection.estimate is not None  # for the types
         estimate = replace(
             selection.estimate,
             unjudged=n_unjudged,
-            duplicates=count_duplicates(data.hashes),
+            duplicates=count_duplicates(documents.hashes),
             folds=_count_folds(held_out.folds, settings),
         )
         selection = selection._replace(estimate=estimate)
@@ -147,10 +147,8 @@ def learn(
     return scorer, selection._replace(hyperparameters=hyperparameters)
 
 
-def count_duplicates(hashes: Hashes | None) -> int:
-    """Return how many documents with a word repeat another one; None: there are no duplicates."""
-    if hashes is None:
-        return 0
+def count_duplicates(hashes: Hashes) -> int:
+    """Return how many documents with a word repeat another one."""
     with_word = hashes[hashes != np.uint64(EMPTY_HASH)]
     return len(with_word) - len(np.unique(with_word))
 
@@ -177,12 +175,13 @@ def _hold_out(
     C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are held
     out that their scores, by each part of a stack, fit into memory.
     """
-    class_documents = np.bincount(data.classes, minlength=data.n_classes)
+    classes = data.documents.classes
+    class_documents = np.bincount(classes, minlength=data.n_classes)
     folds = stratified_folds(
-        data.classes,
+        classes,
         settings.folds,
         seed=settings.seed,
-        contents=data.hashes,
+        contents=data.documents.hashes,
         class_documents=class_documents,
     ).astype(np.int32)
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
@@ -203,7 +202,7 @@ def _hold_out(
 
 
 def _hold_out_first(
-    data: BlockedData, lengths: Array, settings: ModelSettings, goals: Goals
+    data: TrainingData, lengths: Array, settings: ModelSettings, goals: Goals
 ) -> HeldOut:
     """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
     hashes.
@@ -213,20 +212,20 @@ def _hold_out_first(
     parts. Their labels have other documents. Documents without a word, which are the last ones, are
     held out in the same share.
     """
+    classes = data.documents.classes
+    hashes = data.documents.hashes
     wanted = len(lengths) if goals != Goals() else C_SELECTION_SIZE
     size = min(wanted, len(lengths), len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
     if data.n_classes < 2:
         size = 0
     if 0 < size < len(lengths):
-        size = int(
-            np.searchsorted(data.hashes[: len(lengths)], data.hashes[size - 1], side="right")
-        )
-    class_documents = np.bincount(data.classes, minlength=data.n_classes)
-    own = data.classes[:size]
+        size = int(np.searchsorted(hashes[: len(lengths)], hashes[size - 1], side="right"))
+    class_documents = np.bincount(classes, minlength=data.n_classes)
+    own = classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
     folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
     folds[np.flatnonzero(is_held_out)] = 0
-    empty = np.flatnonzero(data.hashes == np.uint64(EMPTY_HASH))
+    empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
     if size:
         folds[empty[empty >= size][:: len(data) // size]] = 0
     n_unjudged = int((class_documents == 1).sum())
@@ -317,7 +316,6 @@ def learn_labels(
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
-    data.mean_square()  # raises where sums of squares would overflow
     model: LinearModel = settings.linear_model
     if not model.is_one_vs_rest:
         hint = "use ‹model=svm› or nbsvm, which compare each label with the rest"
@@ -361,7 +359,7 @@ def learn_labels(
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
         return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
-    cells = replace(cells, n_duplicates=count_duplicates(data.hashes))
+    cells = replace(cells, n_duplicates=count_duplicates(data.documents.hashes))
     fit = label_calibration.make_multilabel_fit(
         cells,
         label_calibration.fit_calibration(cells, scaling)[0],
@@ -393,7 +391,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
     for k in order.tolist():
         rarest[data.members[k]] = k
     folds = stratified_folds(
-        rarest, settings.folds, seed=settings.seed, contents=data.hashes
+        rarest, settings.folds, seed=settings.seed, contents=data.documents.hashes
     ).astype(np.int32)
     if len(np.unique(folds)) < settings.folds:
         folds[:] = NEVER_HELD_OUT

@@ -18,9 +18,9 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.linear.blocks import CompactDocuments
 from nbtext.linear.data import (
     STEPS_PER_PASS,
-    CompactMatrix,
     LinearModel,
     SolverSettings,
     TrainingData,
@@ -83,11 +83,10 @@ class LogisticRegression:
     def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         from scipy.sparse import csr_array, hstack
 
-        data.mean_square()  # raises where the lengths would overflow
         self._data = data
         self._jobs = jobs
-        self._compact = CompactMatrix.of(data)
-        compact = self._compact
+        (block,) = CompactDocuments(data, (), has_intercept=False).blocks
+        self._compact = compact = block.compact
         n = len(data)
         rows, self._places = np.unique(compact.single_rows, return_inverse=True)
         self._lengths = np.sqrt(
@@ -167,7 +166,7 @@ class LogisticRegression:
         for first in range(0, len(rows), size):
             block = rows[first : first + size]
             matrix = self._matrix[block]
-            own = data.classes[block]
+            own = data.documents.classes[block]
             shares = C * data.document_weights[block]
             squares += matrix.power(2).T @ shares
             blocks.append((matrix, matrix.T.tocsr(), (np.arange(len(block)), own), shares))

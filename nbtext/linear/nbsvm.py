@@ -19,8 +19,8 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32
 from nbtext.bayes.settings import LinearSettings
-from nbtext.linear.blocks import BlockedData
-from nbtext.linear.data import CompactMatrix, LinearModel, TrainingData
+from nbtext.linear.blocks import CompactMatrix
+from nbtext.linear.data import LinearModel, TrainingData
 from nbtext.linear.one_vs_rest import FoldProblem, OneVsRest
 from nbtext.numerics import dot, log, log1p
 
@@ -85,9 +85,7 @@ def log_shares(magnitudes: Floats, pseudo_count: float) -> Floats:
 class NbSvm(OneVsRest):
     """NB-SVM over given training data."""
 
-    def __init__(
-        self, data: TrainingData | BlockedData, settings: LinearSettings, *, jobs: int = 1
-    ) -> None:
+    def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
         super().__init__(data, settings, has_intercept=data.sets is not None, jobs=jobs)
 
     def _sum_values(self, shares: list[Floats]) -> Ratios:

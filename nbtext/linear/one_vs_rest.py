@@ -17,10 +17,9 @@ Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classificati
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +30,9 @@ from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.kernel import HAS_KERNEL, warn_if_missing
-from nbtext.linear.blocks import BlockedData, DocumentsOnDisk
+from nbtext.linear.blocks import CompactDocuments, CompactMatrix, DocumentBlock
 from nbtext.linear.data import (
     ClassSolution,
-    CompactMatrix,
-    DocumentBlock,
-    DocumentsInMemory,
     LabelWeights,
     LinearModel,
     Rows,
@@ -47,6 +43,9 @@ from nbtext.linear.data import (
 from nbtext.numerics import dot, exp, softplus
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE
 # apart and only roughly solved, then serve as warm starts.
@@ -198,7 +197,7 @@ class OneVsRest:
 
     def __init__(
         self,
-        data: TrainingData | BlockedData,
+        data: TrainingData,
         settings: LinearSettings,
         *,
         has_intercept: bool = True,
@@ -213,21 +212,19 @@ class OneVsRest:
         self._classes = range(1, data.n_classes) if has_two else range(data.n_classes)
 
     @cached_property
-    def _documents(self) -> DocumentsInMemory | DocumentsOnDisk:
-        if isinstance(self._data, TrainingData):
-            return DocumentsInMemory(self._data, has_intercept=self._has_intercept)
-        return DocumentsOnDisk(
+    def _documents(self) -> CompactDocuments:
+        return CompactDocuments(
             self._data, self._classes, has_intercept=self._has_intercept, jobs=self._jobs
         )
 
     @cached_property
-    def _all_data(self) -> TrainingData:
-        """The training data in memory with the feature of the intercept, and without factors: few
-        fits need them.
-        """
-        assert isinstance(self._data, TrainingData)
-        data = self._data.slice(0, len(self._data))
-        return add_constant(data) if self._has_intercept else data
+    def _matrix(self) -> csr_array:
+        """The documents in memory with the feature of the intercept; few fits need them."""
+        from scipy.sparse import hstack
+
+        matrix = self._data.matrix
+        constant = np.ones((len(self._data), 1))
+        return hstack((matrix, constant), format="csr") if self._has_intercept else matrix
 
     @property
     def _constant(self) -> Integers:
@@ -328,7 +325,7 @@ class OneVsRest:
                 rows = np.flatnonzero(folds == number)
                 for own_class in group:
                     weights, _ = self._minimize_class(own_class, problem, solver, None)
-                    scores[places[rows], own_class] = (self._all_data.matrix @ weights)[rows]
+                    scores[places[rows], own_class] = (self._matrix @ weights)[rows]
                 return
             fits = self._solve_group(group, problem, solver, start)
             for block in self._documents.load():
@@ -495,7 +492,7 @@ class OneVsRest:
             signs[rows], np.abs(compact.single_values) * shares[rows], offset, problem.factors
         )
         weights, dual, is_converged = minimize_binary(
-            self._all_data, signs * shares, scales, solver, begin, is_logistic=self._is_logistic
+            self._matrix, signs * shares, scales, solver, begin, is_logistic=self._is_logistic
         )
         documents = np.flatnonzero(dual).astype(np.int32)
         duals = dual[documents].astype(np.float32)
@@ -566,20 +563,8 @@ def compile_weights(weights: list[LabelWeights], n_features: int, n_classes: int
     return LinearScorer(bias, np.zeros(n_classes), indptr, classes, deltas)
 
 
-def add_constant(data: TrainingData) -> TrainingData:
-    """Return training data with a further column, which has the value 1 in each document."""
-    ends = data.indptr[1:]
-    return replace(
-        data,
-        indptr=data.indptr + np.arange(len(data) + 1),
-        indices=np.insert(data.indices, ends, np.int32(data.n_features)),
-        values=np.insert(data.values, ends, 1.0),
-        n_features=data.n_features + 1,
-    )
-
-
 def minimize_binary(
-    data: TrainingData,
+    documents: csr_array,
     strengths: Floats,
     scales: Floats,
     settings: SolverSettings,
@@ -597,6 +582,7 @@ def minimize_binary(
 
     Parameters
     ----------
+    documents : the features, (n_documents, n_features)
     strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not
     fitted
     scales : (n_features,), >= 0
@@ -619,7 +605,7 @@ def minimize_binary(
     rows = np.flatnonzero(strengths)
     signs = np.sign(strengths)
     is_used = scales > 0
-    matrix = data.matrix[rows]
+    matrix = documents[rows]
     own = signs[rows]
     shares = np.abs(strengths[rows])
     transposed = matrix.T.tocsr()
@@ -670,7 +656,7 @@ def minimize_binary(
             evaluate, weights, solve=solve, tolerance=0, max_steps=n_steps, is_minimum=is_minimum
         )
     is_converged = is_minimum(*evaluate(weights)[:2])
-    dual: Floats = (signs != 0) * slopes(signs * (data.matrix @ weights))
+    dual: Floats = (signs != 0) * slopes(signs * (documents @ weights))
     return weights, dual, is_converged
 
 

@@ -28,7 +28,6 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import VECTORS, LinearSettings
-from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear.data import (
@@ -36,6 +35,7 @@ from nbtext.linear.data import (
     LinearModel,
     SolverSettings,
     TrainingData,
+    check_squares,
     make_rough,
     sum_columns,
 )
@@ -109,13 +109,14 @@ class Stack:
         self._data = data
         self._settings = settings
         self._jobs = jobs
+        check_squares(data.table.counts)
         self._bounds = data.bounds or (0, data.n_features)
         self._fitted: list[Fitted] = []
         columns = np.arange(data.n_features, dtype=np.int32)
         self._regression: VectorRegression | None = None
         if data.vectors is not None:
             # smoothing is over the words that a document has
-            columns = columns[sum_columns(data.indices, None, data.n_features) > 0]
+            columns = columns[sum_columns(data.table.indices, None, data.n_features) > 0]
             self._regression = VectorRegression(data, data.vectors)
         for name, start, stop in zip(
             data.views or ("",), self._bounds[:-1], self._bounds[1:], strict=True
@@ -186,11 +187,10 @@ class Stack:
         half of the documents score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        classes = self._data.classes[held_out]
-        half = len(held_out) // 2
-        if self._data.hashes is not None:
-            hashes = self._data.hashes[held_out]
-            half = int(np.searchsorted(hashes, hashes[half]))
+        documents = self._data.table
+        classes = documents.classes[held_out]
+        hashes = documents.hashes[held_out]
+        half = int(np.searchsorted(hashes, hashes[len(hashes) // 2]))
         scores = self.score_parts(folds, solver)
         kept = np.arange(len(scores))
         units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
@@ -235,7 +235,7 @@ class Stack:
 
         Features that no other document has are left out of the scores, (n_held_out, n_classes).
         """
-        documents = _documents(view.data)
+        documents = view.data.table
         statistics = count_classes(documents, view.data.n_features, view.data.n_classes)
         corpus = LeaveOneOut(
             statistics, documents, None, EVENT_MODELS["multinomial"], "uniform", self._jobs
@@ -352,27 +352,21 @@ class Stack:
 def _make_view(data: TrainingData, name: str, columns: Integers32) -> PartColumns:
     n_features = len(columns)
     if n_features < data.n_features:
-        own = _documents(data).restrict(columns.astype(np.int64), data.n_features)
-        data = replace(
-            data, indptr=own.indptr, indices=own.indices, values=own.counts, n_features=n_features
-        )
+        own = data.table.restrict(columns.astype(np.int64), data.n_features)
+        data = replace(data, documents=own, n_features=n_features)
     data = replace(data, views=(), bounds=None, words=None)
-    frequencies = sum_columns(data.indices, None, n_features).astype(np.int64)
+    documents = data.table
+    frequencies = sum_columns(documents.indices, None, n_features).astype(np.int64)
     idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf=SMOOTH)
-    squares = sum_columns(data.indices, data.values, n_features, power=2)
+    squares = sum_columns(documents.indices, documents.counts, n_features, power=2)
     return PartColumns(
         name, columns, data, idf * np.sqrt(squares.sum() / (dot(squares, np.square(idf)) or 1.0))
     )
 
 
-def _documents(data: TrainingData) -> DocumentTable:
-    hashes = np.arange(len(data), dtype=np.uint64) if data.hashes is None else data.hashes
-    return DocumentTable(data.indptr, data.indices, data.values, data.classes, hashes)
-
-
 def _compile(part: Part, data: TrainingData) -> LinearScorer:
     """Return the scorer of a Naive Bayes part."""
-    statistics = count_classes(_documents(data), data.n_features, data.n_classes)
+    statistics = count_classes(data.table, data.n_features, data.n_classes)
     scorer: LinearScorer = EVENT_MODELS[part.model].compile(
         statistics, smoothing=_scale(part, data)
     )
@@ -385,7 +379,8 @@ def _scale(part: Part, data: TrainingData) -> float:
     """
     if part.model == "dirichlet":
         return part.smoothing
-    return part.smoothing * float(data.values.mean() if len(data.values) else 1.0)
+    values = data.table.counts
+    return part.smoothing * float(values.mean() if len(values) else 1.0)
 
 
 def _split(scorer: LinearScorer) -> list[LabelWeights]:

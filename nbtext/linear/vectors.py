@@ -46,7 +46,7 @@ class VectorRegression:
     """The regression over given training data. Its solutions are records of Regression."""
 
     def __init__(self, data: TrainingData, vectors: WordVectors) -> None:
-        self._classes = data.classes
+        self._classes = data.documents.classes
         self._n_classes = data.n_classes
         self._shares = data.document_weights
         self._rows = vectors.rows

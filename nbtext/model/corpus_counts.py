@@ -306,9 +306,9 @@ class CorpusCounts:
             return self
         if self.label_sets is not None:
             return replace(
-                self, sample=self.stored.blocks().first(len(self.stored)), stored=None
+                self, sample=self.stored.first(len(self.stored)), stored=None
             ).drop_unused_sets()
-        return replace(self, sample=self.stored.blocks().first(size), sample_size=size)
+        return replace(self, sample=self.stored.first(size), sample_size=size)
 
     def restrict(self, columns: Integers) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""

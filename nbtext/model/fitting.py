@@ -397,7 +397,6 @@ def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedMode
 
 def _fit_linear_model(given: Fitting) -> FittedModel:
     """Fit a discriminative model to all documents."""
-    from nbtext.linear.blocks import BlockedData
     from nbtext.linear.data import TrainingData
     from nbtext.linear.learning import learn, learn_labels
 
@@ -419,30 +418,21 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
     n_known = sample.lengths if n_hapax is None else sample.lengths - n_hapax
     weights = settings.class_weights_of(labels, statistics.class_documents.tolist())
     class_weights = None if weights is None else np.array(weights)
-    data: TrainingData | BlockedData
-    if counts.stored is not None:
-        data = BlockedData(
-            counts.stored, weighting, statistics.document_frequencies, len(labels), class_weights
-        )
-    else:
-        bounds = given.bounds
-        data = TrainingData(
-            sample.indptr,
-            sample.indices,
-            np.asarray(sample.counts, dtype=np.float64),
-            sample.classes,
-            statistics.n_features,
-            len(labels),
-            sample.hashes,
-            class_weights,
-            None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
-            given.features.view,
-            None if bounds is None else tuple(bounds.tolist()),
-            words,
-            vectors=vectors,
-        )
+    bounds = given.bounds
+    data = TrainingData(
+        counts.stored or sample,
+        statistics.n_features,
+        len(labels),
+        class_weights,
+        None if counts.label_sets is None else LabelSets.of(counts.label_sets, labels),
+        given.features.view,
+        None if bounds is None else tuple(bounds.tolist()),
+        words,
+        vectors=vectors,
+        weighting=None if counts.stored is None else weighting,
+    )
     task: Task
-    if isinstance(data, BlockedData) or data.sets is None:
+    if data.sets is None:
         log_priors = log_prior(statistics.class_documents, settings.prior_of(labels))
         scorer, (hyperparameters, calibration, estimate) = learn(
             data, n_known, settings, goals=given.goals, jobs=given.jobs

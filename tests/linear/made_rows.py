@@ -12,6 +12,7 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.bayes.smoothing import Selection
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import learning
 from nbtext.linear.data import SolverSettings, TrainingData
@@ -38,14 +39,14 @@ def training_data(matrix: Any, classes: Any, n_classes: int | None = None) -> Tr
     rows = csr_array(matrix)
     rows.sort_indices()
     labels = np.asarray(classes, dtype=np.int32)
-    return TrainingData(
+    documents = DocumentTable(
         rows.indptr.astype(np.int64),
         rows.indices.astype(np.int32),
         rows.data.astype(np.float64),
         labels,
-        rows.shape[1],
-        n_classes or int(labels.max()) + 1,
+        np.arange(len(labels), dtype=np.uint64),
     )
+    return TrainingData(documents, rows.shape[1], n_classes or int(labels.max()) + 1)
 
 
 @st.composite
@@ -103,7 +104,7 @@ def score_folds(problem: Any, folds: Any, solver: SolverSettings, start: Any) ->
 
 def scores_of(scorer: Any, data: TrainingData) -> Floats:
     """Scores of the training documents."""
-    return np.asarray(scorer.scores(data.indptr, data.indices, data.values))
+    return np.asarray(scorer.scores(data.table.indptr, data.table.indices, data.table.counts))
 
 
 def binary_objective(

@@ -223,14 +223,14 @@ def test_blocks_hold_each_document_once(seed: int, run: int, block: int) -> None
         spill = Spill(folder)
         counts = count_in_threads(source, CountingTask(FeatureSettings(), None, spill=spill), 2)
         assert counts.stored is not None
-        found = counts.stored.blocks()
+        bounds = counts.stored.part_bounds
         documents = stored_documents.concatenate(
-            [found.load(number) for number in range(len(found))]
+            [counts.stored.load(part) for part in range(len(bounds) - 1)]
         )
         spill.close()
         for name in ("indptr", "indices", "counts", "classes", "hashes"):
             np.testing.assert_array_equal(getattr(documents, name), getattr(expected, name))
-        sizes = [int(each) for each in np.diff(expected.indptr[found.bounds])]
+        sizes = [int(each) for each in np.diff(expected.indptr[bounds])]
         assert max(sizes) <= max(block, np.diff(expected.indptr).max())
 
 
@@ -269,8 +269,7 @@ def test_the_documents_of_a_thread_that_ends_early(
             parts.append(counter.finish())
     both = stored[0] + stored[1]
     assert both.stored is not None
-    found = both.stored.blocks()
-    documents = stored_documents.concatenate([found.load(number) for number in range(len(found))])
+    documents = both.stored.first(len(both.stored))
     for name in ("indptr", "indices", "counts", "classes", "hashes"):
         np.testing.assert_array_equal(
             getattr(documents, name), getattr((expected[0] + expected[1]).sample, name)

@@ -84,7 +84,7 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
         "soc.religion.christian",
         "comp.graphics",
     ]
-    classes = training.classes
+    classes = training.table.classes
     own = softmax_objective(corpus.matrix, classes, scorer.weights().T, scorer.bias, C=1e5)
     peer = LogisticRegression(C=1e5, solver="newton-cg", tol=0.1).fit(corpus.matrix, classes)
     assert own <= softmax_objective(

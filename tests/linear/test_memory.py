@@ -43,9 +43,11 @@ def test_many_documents_of_many_classes_need_little_memory(monkeypatch: pytest.M
     assert usual[2].is_converged
     assert found[2].is_converged
     assert peak < 1_500_000
-    peer = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-6).fit(data.matrix, data.classes)
+    peer = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-6).fit(
+        data.matrix, data.table.classes
+    )
     own, theirs, before = (
-        softmax_objective(data.matrix, data.classes, w, b, C=1.0)
+        softmax_objective(data.matrix, data.table.classes, w, b, C=1.0)
         for w, b in (found[:2], (peer.coef_.T, peer.intercept_), usual[:2])
     )
     assert own <= theirs * (1 + 1e-4)
@@ -105,7 +107,8 @@ def test_columns_without_documents_use_little_memory() -> None:
     n_columns = 2**20
     small = training_data(matrix, classes)
     columns = np.sort(random.choice(n_columns, 12, replace=False)).astype(np.int32)
-    wide = replace(small, indices=columns[small.indices], n_features=n_columns)
+    rows = replace(small.table, indices=columns[small.table.indices])
+    wide = replace(small, documents=rows, n_features=n_columns)
     tracemalloc.start()
     scorer, _ = fit("logistic", wide, SolverSettings(1.0))
     peak = tracemalloc.get_traced_memory()[1]

@@ -18,10 +18,12 @@ from made_rows import (
     training_data,
     training_sets,
 )
+from numpy.typing import NDArray
 
 from nbtext.bayes import settings as bayes_settings
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import learning, one_vs_rest
@@ -47,9 +49,11 @@ def separable(n: int = 60, seed: int = 0) -> TrainingData:
 def ratios_of(data: TrainingData, positive: int, *, smoothing: float) -> Floats:
     """The log-count ratios of a class, in the unit that NB-SVM uses."""
     matrix = data.matrix.toarray()
-    own = matrix[data.classes == positive].sum(axis=0)
-    rest = matrix[data.classes != positive].sum(axis=0)
-    return log_count_ratios(own, rest, pseudo_count=smoothing * matrix.sum() / len(data.values))
+    own = matrix[data.table.classes == positive].sum(axis=0)
+    rest = matrix[data.table.classes != positive].sum(axis=0)
+    return log_count_ratios(
+        own, rest, pseudo_count=smoothing * matrix.sum() / len(data.table.counts)
+    )
 
 
 def nbsvm_weights(data: TrainingData, **settings: float) -> Floats:
@@ -77,7 +81,7 @@ def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
     twenty times larger.
     """
     data = separable()
-    small = training_data(data.matrix / 20, data.classes)
+    small = training_data(data.matrix / 20, data.table.classes)
     found = [
         fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights()
         for each, C in ((data, 1.0), (small, 400.0))
@@ -96,14 +100,14 @@ def test_documents_without_any_weight() -> None:
     warns.
     """
     data = training_data(np.ones((4, 2)), [0, 1, 0, 1])
-    data.values[:] = 0
+    data.table.counts[:] = 0
     assert not nbsvm_weights(data).any()
 
 
 def test_negative_weights() -> None:
     """An idf may be negative; the ratios are those of the magnitudes."""
     data = separable()
-    mirrored = training_data(-data.matrix, data.classes)
+    mirrored = training_data(-data.matrix, data.table.classes)
     np.testing.assert_allclose(nbsvm_weights(mirrored), -nbsvm_weights(data), rtol=1e-9)
 
 
@@ -117,7 +121,7 @@ def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
     data = separable()
     learned = learn(data, np.ones(60), ModelSettings(**options))
     assert learned.scorer.weights()[:, :3].argmax(axis=0).tolist() == [0, 1, 2]
-    assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).mean() > 0.85
+    assert (scores_of(learned.scorer, data).argmax(axis=1) == data.table.classes).mean() > 0.85
     assert learned.selection.estimate is not None
     assert learned.selection.estimate.accuracy > 0.75
 
@@ -173,10 +177,10 @@ def test_folds_are_scored_by_models_that_never_saw_them(
         own = np.flatnonzero(folds == fold)
         if len(own) == 0:
             continue
-        alone = training_data(data.matrix[others], data.classes[others], data.n_classes)
+        alone = training_data(data.matrix[others], data.table.classes[others], data.n_classes)
         scorer, _ = fit(model, alone, solver)
         expected = scores_of(
-            scorer, training_data(data.matrix[own], data.classes[own], data.n_classes)
+            scorer, training_data(data.matrix[own], data.table.classes[own], data.n_classes)
         )
         centered = [each - each.mean(axis=1, keepdims=True) for each in (scores[own], expected)]
         np.testing.assert_allclose(
@@ -187,11 +191,19 @@ def test_folds_are_scored_by_models_that_never_saw_them(
 CLASS_WEIGHTS = np.array([1.0, 3.0, 2.0])
 
 
-def weigh_classes(data: TrainingData) -> tuple[TrainingData, TrainingData]:
-    """Documents with class weights, and the documents repeated as often."""
-    rows = np.repeat(np.arange(len(data)), CLASS_WEIGHTS[data.classes].astype(int))
-    return replace(data, class_weights=CLASS_WEIGHTS), training_data(
-        data.matrix[rows], data.classes[rows]
+def copies_of(data: TrainingData) -> NDArray[np.int64]:
+    """Two of three documents once, the others twice, times the weight of the class."""
+    weights = np.arange(len(data)) % 3 // 2 + 1
+    return np.asarray(weights * CLASS_WEIGHTS[data.table.classes].astype(np.int64))
+
+
+def weigh(data: TrainingData) -> tuple[TrainingData, TrainingData]:
+    """Training data with weights of documents and of classes, and with as many copies."""
+    weights = np.arange(len(data)) % 3 // 2 + 1
+    rows = np.repeat(np.arange(len(data)), copies_of(data))
+    weighted = replace(data.table, weights=weights * WEIGHT_UNIT)
+    return replace(data, documents=weighted, class_weights=CLASS_WEIGHTS), replace(
+        data, documents=data.table.take(rows)
     )
 
 
@@ -202,16 +214,16 @@ def weigh_classes(data: TrainingData) -> tuple[TrainingData, TrainingData]:
     [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}],
     ids=str,
 )
-def test_class_weights_are_numbers_of_copies(
+def test_weights_are_numbers_of_copies(
     options: dict[str, str], has_kernel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A class of weight 3 gives the model of a corpus that holds each of its documents three
-    times.
+    """A class of weight 3, and a document of weight 2, give the model of a corpus that holds each
+    of its documents so often.
     """
     monkeypatch.setattr(one_vs_rest, "HAS_KERNEL", has_kernel and one_vs_rest.HAS_KERNEL)
     name = options["model"]
     settings = {key: value for key, value in options.items() if key != "model"}
-    weighted, repeated = weigh_classes(separable())
+    weighted, repeated = weigh(separable())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)
         (one, _), (other, _), (plain, _) = (
@@ -226,21 +238,21 @@ def test_class_weights_are_numbers_of_copies(
 
 
 @MODELS
-def test_folds_have_class_weights(model: str) -> None:
+def test_folds_have_weights(model: str) -> None:
     """Models of folds are those of the repeated documents, too."""
-    weighted, repeated = weigh_classes(separable())
+    weighted, repeated = weigh(separable())
     folds = (np.arange(60) // 3 % 3).astype(np.int32)
     scores = []
     for data, own in (
         (weighted, folds),
-        (repeated, np.repeat(folds, CLASS_WEIGHTS[weighted.classes].astype(int))),
+        (repeated, np.repeat(folds, copies_of(weighted))),
     ):
         problem = LINEAR_MODELS[model].problem(data, LinearSettings())
         found = score_folds(
             problem, own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0))
         )
         scores.append(found - found.mean(axis=1, keepdims=True))
-    first = np.append(0, np.cumsum(CLASS_WEIGHTS[weighted.classes].astype(int))[:-1])
+    first = np.append(0, np.cumsum(copies_of(weighted))[:-1])
     np.testing.assert_allclose(scores[0], scores[1][first], atol=5e-3 * np.abs(scores[0]).max())
 
 
@@ -309,7 +321,8 @@ def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
     matrix = (random.random((80, 200)) < 0.2).astype(float)
     classes = random.permutation(np.arange(80) % 2)
     twice = training_data(np.vstack((matrix, matrix)), np.tile(classes, 2))
-    twice = replace(twice, hashes=np.tile(np.arange(80, dtype=np.uint64), 2))
+    hashes = np.tile(np.arange(80, dtype=np.uint64), 2)
+    twice = replace(twice, documents=replace(twice.table, hashes=hashes))
     estimate = learn(twice, np.ones(160), ModelSettings(model=model)).selection.estimate
     assert estimate is not None
     assert (estimate.accuracy < 0.7, estimate.duplicates) == (True, 80)
@@ -330,7 +343,7 @@ def test_rough_folds_forget_the_solution_for_all_documents() -> None:
         problem.score_folds(folds, solver, begin)
         for solver, begin in ((rough, start), (SolverSettings(1.0, 1e-9), cold))
     ]
-    own = np.arange(300), data.classes
+    own = np.arange(300), data.table.classes
     margins = [scores[own] - scores.mean(axis=1) for scores in found]
     assert (margins[0] - margins[1]).mean() < 0.001
 

@@ -49,8 +49,8 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 def scale(data: TrainingData, positive: int) -> tuple[Any, Floats]:
     """The documents times the log-count ratios of a class, and these ratios."""
     matrix = data.matrix.toarray()
-    is_own = data.classes == positive
-    unit = matrix.sum() / max(1, len(data.values))
+    is_own = data.table.classes == positive
+    unit = matrix.sum() / max(1, len(data.table.counts))
     ratios = log_count_ratios(
         matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=unit
     )
@@ -73,7 +73,7 @@ def test_binary_solvers_reach_the_objective_of_liblinear(
     assert solution.is_converged
     for positive in range(data.n_classes) if data.n_classes > 2 else (1,):
         matrix, ratios = scale(data, positive)
-        signs = np.where(data.classes == positive, 1.0, -1.0)
+        signs = np.where(data.table.classes == positive, 1.0, -1.0)
         options = {"C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "dual": True}
         peer = (
             LogisticRegression(solver="liblinear", **options)
@@ -102,7 +102,7 @@ def test_softmax_regression_reaches_the_objective_of_newtons_method(
 
     weights, intercepts, _ = fit_softmax(data, SolverSettings(C, 1e-6))
     matrix = data.matrix.toarray()
-    own = softmax_objective(matrix, data.classes, weights, intercepts, C=C)
+    own = softmax_objective(matrix, data.table.classes, weights, intercepts, C=C)
     # scikit-learn fits one vector to two classes, whose square is twice that of two halves
     is_binary = data.n_classes == 2
     peer = LogisticRegression(
@@ -110,13 +110,13 @@ def test_softmax_regression_reaches_the_objective_of_newtons_method(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        peer.fit(matrix, data.classes)
+        peer.fit(matrix, data.table.classes)
     w, b = (
         (peer.coef_.T, peer.intercept_)
         if not is_binary
         else (np.outer(peer.coef_[0], [-0.5, 0.5]), peer.intercept_[0] * np.array([-0.5, 0.5]))
     )
-    assert own <= softmax_objective(matrix, data.classes, w, b, C=C) * (1 + 1e-4)
+    assert own <= softmax_objective(matrix, data.table.classes, w, b, C=C) * (1 + 1e-4)
 
 
 class Solved(NamedTuple):
@@ -132,7 +132,9 @@ def checked(matrix: Any) -> Any:
     from nbtext._kernel import CheckedMatrix
 
     data = training_data(matrix, np.zeros(len(matrix)))
-    return CheckedMatrix(data.indptr, data.indices, data.values.astype(np.float32), data.n_features)
+    return CheckedMatrix(
+        data.table.indptr, data.table.indices, data.table.counts.astype(np.float32), data.n_features
+    )
 
 
 def solve(
@@ -256,7 +258,7 @@ def test_a_solver_that_stops_early_says_so(kind: str) -> None:
     few = SolverSettings(1000.0, 1e-9, 1)
     assert not fit("nbsvm", data, few, loss="logistic")[1].is_converged
     assert not fit_softmax(data, few)[2].is_converged
-    data = training_data(np.minimum(matrix, 1), data.classes)
+    data = training_data(np.minimum(matrix, 1), data.table.classes)
     enough = SolverSettings(1.0)
     assert fit("nbsvm", data, enough, loss="logistic")[1].is_converged
     assert fit_softmax(data, enough)[2].is_converged

@@ -16,7 +16,6 @@ from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear import stacking
@@ -65,46 +64,30 @@ def training_data(
 ) -> TrainingData:
     """The weighted documents over the columns of a view."""
     sample, _ = corpus.weigh_documents(features)
-    matrix = TrainingData(
-        sample.indptr,
-        sample.indices,
-        sample.counts,
-        sample.classes,
-        corpus.statistics.n_features,
-        len(corpus.labels),
-    ).matrix[:, start:stop]
-    return TrainingData(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data,
-        sample.classes,
-        stop - start,
-        len(corpus.labels),
-        sample.hashes,
-    )
+    n_features = corpus.statistics.n_features
+    documents = sample.restrict(np.arange(start, stop), n_features)
+    return TrainingData(documents, stop - start, len(corpus.labels))
 
 
 def score_part(part: Part, data: TrainingData) -> Any:
     """The scores of the training documents by a part that is fitted to them by itself."""
     if part.C is None:
-        documents = DocumentTable(
-            data.indptr, data.indices, data.values, data.classes, np.arange(len(data))
-        )
-        statistics = count_classes(documents, data.n_features, data.n_classes)
+        statistics = count_classes(data.table, data.n_features, data.n_classes)
         scorer = EVENT_MODELS[part.model].compile(
-            statistics, smoothing=part.smoothing * data.values.mean()
+            statistics, smoothing=part.smoothing * data.table.counts.mean()
         )
-        return scorer.scores(data.indptr, data.indices, data.values)
+        return scorer.scores(data.table.indptr, data.table.indices, data.table.counts)
     if part.idf == "smooth":
-        frequencies = np.bincount(data.indices, minlength=data.n_features)
+        frequencies = np.bincount(data.table.indices, minlength=data.n_features)
         idf = inverse_document_frequencies(frequencies, n_documents=len(data), idf="smooth")[
-            data.indices
+            data.table.indices
         ]
-        scaled = data.values * idf
-        data = replace(data, values=scaled * np.sqrt((data.values**2).sum() / (scaled**2).sum()))
+        scaled = data.table.counts * idf
+        scaled *= np.sqrt((data.table.counts**2).sum() / (scaled**2).sum())
+        data = replace(data, documents=replace(data.table, counts=scaled))
     problem = stacking.LINEAR_PARTS[part.model](data, LinearSettings())
     scorer = problem.scorer(problem.solve(SolverSettings(part.C, tolerance=1e-7)))
-    return scorer.scores(data.indptr, data.indices, data.values)
+    return scorer.scores(data.table.indptr, data.table.indices, data.table.counts)
 
 
 @pytest.mark.parametrize(
@@ -129,14 +112,8 @@ def test_scores_are_the_weighted_sum_of_the_parts(n_labels: int, features: Featu
             is_word = np.array([" " not in term for term in corpus.vocabulary.terms])[
                 slice(*places[part.view])
             ]
-            matrix = data.matrix.multiply(is_word).tocsr()
-            matrix.eliminate_zeros()
-            data = replace(
-                data,
-                indptr=matrix.indptr.astype(np.int64),
-                indices=matrix.indices.astype(np.int32),
-                values=matrix.data,
-            )
+            documents = data.table.filter_entries(is_word[data.table.indices])
+            data = replace(data, documents=documents)
         expected += part.weight * score_part(part, data)
     found, expected = (each - each.mean(axis=1, keepdims=True) for each in (found, expected))
     np.testing.assert_allclose(found, expected, atol=0.01 * np.abs(expected).mean())
@@ -150,10 +127,10 @@ def test_naive_bayes_is_left_out_exactly() -> None:
     data = training_data(corpus, replace(FEATURES, view=()), 0, corpus.statistics.n_features)
     stack = Stack(data, LinearSettings())
     part, found = stack._choose_bayes(stack._fitted[0].view, np.arange(len(data)))
-    smoothing = part.smoothing * data.values.mean()
+    smoothing = part.smoothing * data.table.counts.mean()
     for row in range(len(data)):
         others = [k for k in range(len(data)) if k != row]
-        documents = DocumentTable(data.indptr, data.indices, data.values, data.classes, data.hashes)
+        documents = data.table
         rest = count_classes(documents.take(np.array(others)), data.n_features, data.n_classes)
         own = documents.take(np.array([row]))
         known = rest.document_frequencies[own.indices] > 0
@@ -209,7 +186,7 @@ def test_the_estimate_is_held_out_from_the_weights() -> None:
     stack, parts = (Stack(data, LinearSettings()) for _ in range(2))
     sums = stack.score_folds(folds, solver, stack.solve(solver))
     scores = parts.score_parts(folds, solver)
-    classes = data.classes
+    classes = data.table.classes
     half = len(data) // 2
     scores -= scores.mean(axis=2, keepdims=True)
     found = []

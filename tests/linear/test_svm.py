@@ -11,8 +11,8 @@ from made_rows import Floats, fit, log_count_ratios, score_folds, training_data
 
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features import document_table
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import data as linear_data
 from nbtext.linear import one_vs_rest
 from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import NBSVM
@@ -59,10 +59,11 @@ def test_factors_of_features_multiply_the_values(
     """Some documents at a time are multiplied by them: the weights have the bits of a fit to the
     products.
     """
-    monkeypatch.setattr(linear_data, "ROWS_CONVERTED_AT_ONCE", 7)
+    monkeypatch.setattr(document_table, "PART_DOCUMENTS", 7)
     data = training_data(made()[0], np.arange(60) % 3)
     factors = np.random.default_rng(1).uniform(0.5, 3, 30)
-    multiplied = replace(data, values=factors[data.indices] * data.values)
+    products = factors[data.table.indices] * data.table.counts
+    multiplied = replace(data, documents=replace(data.table, counts=products))
     found, wanted = (
         fit(model, each, SHARP)[0] for each in (replace(data, factors=factors), multiplied)
     )
@@ -130,7 +131,7 @@ def switch_kernel(monkeypatch: pytest.MonkeyPatch, has_kernel: bool) -> None:
 def rows_of(matrix: Any) -> tuple[Any, Any, Any]:
     """A matrix as compressed sparse rows."""
     data = training_data(matrix, np.zeros(len(matrix)))
-    return data.indptr, data.indices, data.values
+    return data.table.indptr, data.table.indices, data.table.counts
 
 
 @BY_RECORD

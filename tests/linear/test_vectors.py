@@ -83,7 +83,7 @@ def test_log_odds_are_those_of_scikit_learn(n_labels: int, weights: Sequence[flo
     means /= np.sqrt((means**2).sum(axis=1).mean())
     # with two labels, it has one vector, the difference of two, with half of the sum of squares
     expected = LogisticRegression(C=20 if n_labels == 2 else 10, tol=1e-8, max_iter=5000)
-    expected.fit(means, data.classes, data.document_weights)
+    expected.fit(means, data.table.classes, data.document_weights)
     scores = expected.decision_function(means)
     if n_labels == 2:
         scores = np.outer(scores, (-0.5, 0.5))
@@ -116,7 +116,7 @@ def test_scores_of_folds_are_those_of_refits() -> None:
     found[FOLDS != -1] = regression.score_folds(FOLDS, SOLVER, start)
     for fold in range(3):
         kept = np.not_equal(FOLDS, fold)
-        rest = training_data(matrix[kept], data.classes[kept])
+        rest = training_data(matrix[kept], data.table.classes[kept])
         rest = replace(rest, vectors=data.vectors, class_weights=data.class_weights)
         own = regression_of(rest)
         weights = weights_of(own, own.solve(make_rough(SOLVER), start))[: len(COLUMNS)]
@@ -129,7 +129,7 @@ def test_documents_without_a_vector_say_nothing() -> None:
     matrix, data = made(2)
     for start in (len(data) // 2, 0):
         matrix[start:, COLUMNS] = 0
-        own = replace(training_data(matrix, data.classes), vectors=data.vectors)
+        own = replace(training_data(matrix, data.table.classes), vectors=data.vectors)
         regression = regression_of(own)
         found = regression.solve(SOLVER)
         assert np.isfinite(weights_of(regression, found)).all()
@@ -167,7 +167,7 @@ def test_a_stack_adds_the_weights_of_the_regression(
     matrix[:, 2] = 0
     vectors = replace(vectors_of(data), places=np.array(places, dtype=np.int32), bounds=bounds)
     kept = np.delete(np.arange(N_FEATURES), 2)
-    whole, rest = (training_data(each, data.classes) for each in (matrix, matrix[:, kept]))
+    whole, rest = (training_data(each, data.table.classes) for each in (matrix, matrix[:, kept]))
     if views:
         whole = replace(whole, views=views, bounds=(0, 4, 9))
         rest = replace(rest, views=views, bounds=(0, 3, 8))
