@@ -138,7 +138,7 @@ def too_long(limit: int) -> InputError:
     """Return the error for a document with more than `limit` bytes."""
     return InputError(
         f"the document has more than {limit:,} bytes",
-        hint="raise the limit with --max-document-bytes",
+        hint="divide it",
     )
 
 

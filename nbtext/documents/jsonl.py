@@ -420,7 +420,7 @@ def _read_item(text: _Text) -> Item:
                 value = too_long(text.limit)
             return Item(value, len(exact), repaired, gap, exact if text.keeps_rows else "")
         if len(text.buffer) - text.at > most:
-            hint = "raise the limit with --max-document-bytes, if the JSON is not broken"
+            hint = "divide it, if the JSON is not broken"
             raise text.error(too_long(text.limit).what, hint)
         if text.is_ended:
             raise text.error(f"broken JSON: {broken}")

@@ -268,7 +268,7 @@ class InputOptions(Settings):
         "gives it no label.",
         low=1,
         high=2**62,
-        metavar="N",
+        is_option=False,
     )
 
     @property

@@ -308,7 +308,7 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
 
 def _too_long(where: str) -> InputError:
     what = f"a text has more than {MAX_TEXT_CHARACTERS:,} characters, which is too long for a custom token pattern"
-    hint = "use the default pattern, or leave such texts out with --max-document-bytes"
+    hint = "use the default pattern, or divide such texts"
     return InputError(what, where=where, hint=hint)
 
 

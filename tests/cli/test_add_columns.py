@@ -176,7 +176,6 @@ REFUSED = read_cases("""
     1 => plain.txt => plain.txt: columns can be added only to jsonl, json, csv
     1 => folder => folder: columns can be added only to jsonl, json, csv
     1 => t.csv t.jsonl -o out => t.jsonl: its format is jsonl, and that of t.csv is csv; write
-    1 => long.jsonl --max-document-bytes 99 -o out => long.jsonl:2: the document has more than 99 bytes
 """)
 
 
@@ -195,7 +194,6 @@ def test_refused(
     (tmp_path / "labeled.csv").write_text("text,label\nbins,a\n")
     (tmp_path / "broken.csv").write_text('text,n\nbins,1\n"taxes,2\n')
     (tmp_path / "plain.txt").write_text("bins\n")
-    (tmp_path / "long.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": "a" * 200}) + "\n")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("bins")
     before = table.read_bytes()

@@ -78,7 +78,6 @@ ngrams: 1,2
 vocabulary: stop.txt
 analyzer: char
 id_field: author
-max_document_bytes: 5
 query: SELECT 1
 top_k: 1
 explain: 1

@@ -510,11 +510,8 @@ def test_evaluate_says_why_a_document_cannot_be_read(
     nbtext: Any, model: str, tmp_path: Path
 ) -> None:
     """A document that cannot be read has no label either, but that is not the reason."""
-    (tmp_path / "noise").mkdir()
-    (tmp_path / "noise" / "1.txt").write_text("loud music, loud music")
-    nbtext(f"evaluate . -m {model} --max-document-bytes 9").refused(
-        1, "1.txt: the document has more than 9 bytes"
-    )
+    (tmp_path / "t.jsonl").write_text('{"label": "noise", "text": [1]}\n')
+    nbtext(f"evaluate t.jsonl -m {model}").refused(1, "t.jsonl:1: `text` is a list")
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_nulls_and_long_texts_are_problems_of_their_rows(write: Any) -> None:
     (batch,) = open_source([str(path)], InputSettings(max_document_bytes=100)).batches()
     assert {row: str(problem) for row, problem in batch.problems.items()} == {
         1: f"{path}:2: `text` is null; name the column or key of the text with --text-field",
-        2: f"{path}:3: the document has more than 100 bytes; raise the limit with --max-document-bytes",
+        2: f"{path}:3: the document has more than 100 bytes; divide it",
     }
 
 

@@ -177,12 +177,12 @@ def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Any, tmp_path: Pat
 
 
 def test_files_are_bounded(problems: Any, read: Any, tmp_path: Path) -> None:
-    """A file with more than --max-document-bytes is a problem; one with exactly as many is a
+    """A file with more than max_document_bytes is a problem; one with exactly as many is a
     document.
     """
     plant(tmp_path, "a/12", "a/123")
     assert problems(tmp_path, max_document_bytes=4) == [
-        f"{tmp_path}/a/123: the document has more than 4 bytes; raise the limit with --max-document-bytes"
+        f"{tmp_path}/a/123: the document has more than 4 bytes; divide it"
     ]
 
 

@@ -185,13 +185,13 @@ def test_a_tree_of_line_files_takes_labels_from_folders(read: Any, tmp_path: Pat
 
 @pytest.mark.parametrize("last", ["", "\n"])
 def test_a_line_that_is_too_long_is_a_problem(problems: Any, tmp_path: Path, last: str) -> None:
-    """A line above --max-document-bytes is named with its number, and the lines around it are
+    """A line above max_document_bytes is named with its number, and the lines around it are
     read.
     """
     (tmp_path / "x.jsonl").write_text(
         '{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last
     )
-    said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; raise the limit with --max-document-bytes"
+    said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; divide it"
     assert problems(tmp_path / "x.jsonl", max_document_bytes=50) == [said]
 
 

@@ -713,7 +713,7 @@ def test_a_mail_has_at_most_as_many_bytes_as_a_document(
 
 
 def test_mails_are_bounded(problems: Any, tmp_path: Path) -> None:
-    """A mail with more than --max-document-bytes is a problem of its own, whether its lines are
+    """A mail with more than max_document_bytes is a problem of its own, whether its lines are
     long or many.
     """
     separator = "From a@b Thu Nov 21 03:37:00 2024\n"

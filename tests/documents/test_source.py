@@ -120,7 +120,7 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
 
 @pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
 def test_a_limit_may_be_as_high_as_can_be_counted(read: Any, tmp_path: Path, name: str) -> None:
-    """Each reader works with the highest --max-document-bytes that is accepted."""
+    """Each reader works with the highest max_document_bytes that is accepted."""
     contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}
     path = tmp_path / name / "label" / "1" if name == "tree" else tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -455,7 +455,7 @@ def test_blanks_may_precede_quotes(read: Any, tmp_path: Path, header: str) -> No
 
 
 def test_long_fields_are_read(read: Any, problems: Any, tmp_path: Path) -> None:
-    """A field may be longer than Python's own limit, up to --max-document-bytes."""
+    """A field may be longer than Python's own limit, up to max_document_bytes."""
     (tmp_path / "x.csv").write_text(f'text\n"{"a" * 300_000}"\nb\n')
     assert [len(texts[0]) for _, texts, _ in read(tmp_path / "x.csv")] == [300_000, 1]
     (said,) = problems(tmp_path / "x.csv", max_document_bytes=100_000)
