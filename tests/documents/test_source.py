@@ -106,7 +106,7 @@ def test_a_binary_file_is_refused(read: Any, tmp_path: Path, content: bytes) -> 
     ("settings", "where"),
     [
         ({"input_format": "pdf"}, "input_format"),
-        ({"text_field": ()}, "--text-field"),
+        ({"text_field": ()}, "text_field"),
         ({"max_document_bytes": 0}, "max_document_bytes"),
         ({"max_document_bytes": 2**63}, "max_document_bytes"),
     ],
