@@ -67,7 +67,6 @@ def accuracy(model: TrainedModel) -> float:
     texts, labels = letters("test")
     task = model.fitted.task
     _, classes = task.judge(*Predictor(model.fitted).score([texts]).evidence)
-    assert classes is not None
     return float(
         np.mean(
             [task.labels[k] == label for k, label in zip(classes.tolist(), labels, strict=True)]
@@ -96,11 +95,9 @@ def test_a_model_of_a_limited_size(trained: TrainedModel, share: float, tmp_path
     )
     assert loaded.fitted_.full_features == trained.fitted.scorer.n_features
     posteriors = loaded.fitted_.calibration.mean_posteriors
-    assert posteriors is not None
     np.testing.assert_allclose(posteriors.means.sum(1), 1)
     save_model(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "small").read_bytes()
-    assert found.accuracy is not None
     assert found.model.fitted.estimate.accuracy == found.accuracy[0]
     assert abs(accuracy(found.model) - found.accuracy[0]) < 0.1
     assert found.accuracy[0] > 0.8 and found.accuracy[1] > 0.85
@@ -140,7 +137,6 @@ def test_weights_in_8_bits(weights: list[list[float]], seed: int) -> None:
         dense.ravel(),
     )
     found = scorer.quantize()
-    assert found.scales is not None
     np.testing.assert_array_equal(found.codes * found.scales[found.classes], found.deltas)
     assert (found.codes != 0).all()
     largest = np.abs(dense).max(axis=0)
@@ -162,7 +158,6 @@ def test_weights_in_8_bits_are_rounded_further() -> None:
         dense.ravel(),
     )
     found = scorer.quantize(steps)
-    assert found.scales is not None
     units = (
         2.0 ** np.maximum(np.floor(np.log2(np.maximum(steps[:, None], 1e-9) / found.scales)), 0)
         * found.scales
@@ -273,7 +268,6 @@ def test_a_part_of_the_training_documents(model: str) -> None:
     counts = replace(trained.counts, sample=trained.counts.sample.first(100), sample_size=100)
     found = limit_size(make_trained_model(trained.fitted, counts), 16_000)
     assert (found.accuracy is None) == (model == "svm")
-    assert found.model.fitted.calibration.temperature is not None
 
 
 @pytest.mark.parametrize(

@@ -314,6 +314,11 @@ train a model on groups of labels
 """.strip().splitlines()
 
 
+def option_of(hint: str) -> str:
+    """The hint as the command line shows it, with options in place of the names of settings."""
+    return re.sub("‹(.*?)›", lambda name: "--" + name[1].replace("_", "-").replace("=", " "), hint)
+
+
 def hints_of(path: Path) -> list[str]:
     """The constant parts of the hints in a file of the program, of two words at least."""
     nodes = []
@@ -328,7 +333,9 @@ def hints_of(path: Path) -> list[str]:
     constants = [
         each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Constant)
     ]
-    parts = [each.value.strip(" ,;") for each in constants if isinstance(each.value, str)]
+    parts = [
+        option_of(each.value).strip(" ,;") for each in constants if isinstance(each.value, str)
+    ]
     return [part for part in parts if " " in part]
 
 
