@@ -266,7 +266,7 @@ class Cells:
     priors: Floats
     lengths: Floats
     class_documents: Array
-    n_documents: int
+    n_documents: float
     n_duplicates: int = 0
 
     @property
@@ -391,7 +391,7 @@ def collect_cells(
         corpus.counts.priors,
         lengths,
         corpus.statistics.class_documents,
-        len(corpus.documents),
+        corpus.documents.n_documents,
     )
 
 
@@ -700,9 +700,16 @@ def make_multilabel_fit(
         thresholds,
         tuple(fallback),
         estimate_multilabel(cells, probabilities, thresholds, is_single),
-        Quantiles.of(np.repeat(1 - probabilities, cells.positives.astype(np.int64))),
+        _distribute(1 - probabilities, cells.positives),
         fit_label_posteriors(cells, probabilities),
     )
+
+
+def _distribute(numbers: Floats, times: Floats) -> Quantiles | None:
+    """Return the distribution of numbers, each of which occurs some times, (n,)."""
+    if (times == np.rint(times)).all():
+        return Quantiles.of(np.repeat(numbers, times.astype(np.int64)))
+    return Quantiles.of(numbers[times > 0], times[times > 0])
 
 
 def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors:
@@ -745,7 +752,7 @@ def estimate_multilabel(
     absent = log1p(-np.minimum(probabilities, 1 - 1e-16))
     losses = -(cells.positives * present + (cells.documents - cells.positives) * absent)
     return MultilabelEstimate(
-        cells.n_documents,
+        round(cells.n_documents),
         float(2 * correct.sum() / max(1.0, sums.sum())),
         float(measured.mean()) if len(measured) else 0.0,
         precision_at_1(cells, probabilities),
