@@ -202,6 +202,8 @@ def read_shares(value: Any, name: str) -> SoftLabel | None:
     if len(shares) < len(pairs) or not shares:
         return None
     total = sum(shares.values())
+    if total != 1 and all(share in (0, 1) for share in shares.values()):
+        return None  # an object of 0 and 1 for each of several labels
     if min(shares.values()) < 0 or abs(total - 1) > SHARES_TOLERANCE:
         what = f"the shares of `{name}` should be at least 0 and sum to 1, not {total:g}"
         hint = "divide numbers of votes by their sum, which --weight-field can name"

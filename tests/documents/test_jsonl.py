@@ -315,8 +315,12 @@ def test_what_json_writes_is_read_back(
         ('{"text": null}', "`text` is null; name the column or key of the text with --text-field"),
         ('{"text": ["a"]}', "`text` is a list, expected a string"),
         (
-            '{"text": "a", "label": {"b": 1}}',
-            "`label` is an object, expected a text, a number or a list; name the keys of all labels, as in --label-fields label.b",
+            '{"text": "a", "label": {"b": 1, "c": 1}}',
+            "`label` is an object, expected a text, a number or a list; name the keys of all labels, as in --label-fields label.b,label.c",
+        ),
+        (
+            '{"text": "a", "label": {"b": 0.5, "c": 0.1}}',
+            "the shares of `label` should be at least 0 and sum to 1, not 0.6; divide numbers of votes by their sum, which --weight-field can name",
         ),
         ("17", "expected an object, found a string or a number"),
         ('{"text": "broken"', "broken JSON: Expecting ',' delimiter at column 18"),
