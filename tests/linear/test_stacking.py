@@ -2,8 +2,10 @@
 by themselves.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -24,6 +26,7 @@ from nbtext.linear.stacking import Stack
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.fitting import fit_model
+from nbtext.model.predictor import Predictor
 
 VIEWS = ("char_wb:1,3", "word:1,2")
 FEATURES = FeatureSettings(view=VIEWS, tf="binary", norm="l2")
@@ -257,3 +260,30 @@ def test_without_folds_all_parts_weigh_the_same() -> None:
     model = fitted(["red apple", "blue berry", "green pea"], list("abc"))
     assert model.estimate is None
     assert {part.weight for part in model.hyperparameters.parts} == {1 / 6}
+
+
+@pytest.mark.exhaustive
+def test_a_stack_is_more_accurate_than_its_parts(corpora: Callable[[str], Path]) -> None:
+    """Half of the short reviews, and the test on 2,000 of the others: 0.768 beside 0.750 to
+    0.762.
+    """
+    folder = corpora("rt-s")
+    random = Random(1)
+    paths = sorted(folder.glob("*/*.txt"))
+    random.shuffle(paths)
+    texts = [path.read_text("latin-1") for path in paths]
+    labels = [path.parent.name for path in paths]
+    training = counted(texts[:5000], labels[:5000])
+    stack = fit_model(training, FEATURES, ModelSettings(model=STACKED))
+    batch = Batch(list(map(str, range(2000))), (texts[5000:7000],), labels[5000:7000])
+
+    def accuracy(model: FittedModel) -> float:
+        predicted = Predictor(model).predict_batch(batch).labels
+        return float(
+            np.mean(
+                [each == (label,) for each, label in zip(predicted, labels[5000:7000], strict=True)]
+            )
+        )
+
+    others = [fit_model(training, FEATURES, ModelSettings(model=each)) for each in ("nbsvm", "svm")]
+    assert accuracy(stack) > max(map(accuracy, others))
