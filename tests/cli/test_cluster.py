@@ -202,6 +202,17 @@ def test_predict_in_parts(
     )
 
 
+@pytest.mark.exhaustive
+def test_predict_ranges_of_a_file(
+    nbtext: Any, large: Path, model: str, cluster: str, tmp_path: Path
+) -> None:
+    """Line numbers in the ids are those of the whole file."""
+    ask = f"predict {large} -m {model} --to jsonl"
+    nbtext(f"{ask} --cluster {cluster} -o {tmp_path}/parts/").ok()
+    assert len(list((tmp_path / "parts").iterdir())) == 3
+    assert nbtext(f"{ask} --cluster {cluster}").ok().out == nbtext(ask).ok().out
+
+
 def test_a_folder_that_cannot_be_made(
     nbtext: Any, texts: tuple[str, ...], model: str, cluster: str, tmp_path: Path
 ) -> None:
