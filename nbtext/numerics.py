@@ -149,6 +149,12 @@ def sigmoid(log_odds: Array | float) -> Floats:
     return 1 / (1 + exp(-np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)))
 
 
+def log_odds(probabilities: Floats) -> Floats:
+    """Return log p / (1 - p); finite for 0 and 1, too."""
+    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
+    return np.asarray(log(bounded) - log1p(-bounded))
+
+
 def power(bases: Array, exponent: float) -> Floats:
     """Return the powers of numbers of at least 0, with an exponent above 0."""
     return exp(exponent * log(bases))

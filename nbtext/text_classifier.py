@@ -5,7 +5,8 @@ scikit-learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -22,17 +23,18 @@ from nbtext.features.word_lists import describe_unmatched
 from nbtext.model import growth, sklearn_compat
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import leave_one_out_probabilities
-from nbtext.model.predictor import Predictor
-from nbtext.model.sklearn_compat import GivenLabels
-from nbtext.model.source_counting import OnBatch
+from nbtext.model.predictor import Predictor, Scores, decide
+from nbtext.model.sklearn_compat import GivenDocuments, GivenLabels
+from nbtext.model.source_counting import CountingTask, count_in_threads
 from nbtext.model.training import (
+    Training,
     check_features,
-    count_for_model,
+    find_step,
     sample_size,
+    train_model,
     train_on_counts,
-    train_on_source,
 )
 from nbtext.numerics import exp
 from nbtext.parallel import parallel_map
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
     from nbtext.bayes.prevalence import Prevalence
     from nbtext.documents.source import Source
-    from nbtext.evaluation.search import Candidate
 
 
 class TextClassifier:
@@ -182,72 +183,79 @@ class TextClassifier:
         return f"TextClassifier({', '.join(given)})"
 
     def fit(
-        self, X: Iterable[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None
+        self,
+        X: Iterable[str],
+        y: Sequence[Any] | None = None,
+        sample_weight: Sequence[float] | None = None,
+        *,
+        unlabeled: Iterable[str] | None = None,
+        **options: Any,
     ) -> TextClassifier:
         """Fit to texts X and labels y; InputError if they are not texts and labels, or their
         lengths differ.
 
         y  a label for each text; or a list of labels for each, or an indicator matrix, and
            `predict` returns the same; or soft labels: shares (n_documents, n_labels) that sum to 1
-           in each row, or a dict of them for each text
+           in each row, or a dict of them for each text. None: the options are `keywords`
         sample_weight  (n_documents,), how often each text counts, from 1/256 on in steps of 1/256;
                        None: once
+        unlabeled  further texts, without labels
+        options  what else `nbtext train` can learn from: `em=10` of unlabeled texts, and
+                 `keywords={"spam": ("free", "prize money"), …}`
         """
         for name, sentence in describe_unmatched(self.feature_settings).items():
             warnings.warn(f"{name}: {sentence}", AssumptionWarning, stacklevel=2)
         features = self.feature_settings
         settings = self.model_settings
-        given = sklearn_compat.read_labels(y, sample_weight)
         documents = sklearn_compat.read_documents(X, features)
+        given = None
+        if y is not None or "keywords" not in options:
+            given = sklearn_compat.read_labels(y, sample_weight)
+        source = GivenDocuments(documents, given)
+        source.batch.row_numbers = range(source.n_documents)
         if isinstance(documents, Matrix):
             self._refuse_search("X is a matrix")
-        elif self._is_search:
-            return self._search(documents, given)
-        check_features(features, settings)
-        rows = np.zeros(0, dtype=np.int64)
-
-        def count(each: FeatureSettings, on_batch: OnBatch | None = None) -> CorpusCounts:
-            nonlocal rows
-            counts, rows = self._count(documents, given, sample_size(features, settings), each)
-            return counts
-
-        if isinstance(documents, Matrix):
-            counts = count(features)
+            check_features(features, settings)
+            task = CountingTask(features, sample_size(features, settings))
+            counts = count_in_threads(source, task, 1)
             sklearn_compat.check_matrix_settings(features, settings, counts)
+            model = train_on_counts(counts, features, settings)
+            model = replace(model, fitted=replace(model.fitted, input=documents.input))
         else:
-            features, counts = count_for_model(count, features, settings)
-        self._become(train_on_counts(counts, features, settings), given)
-        if isinstance(documents, Matrix):
-            fitted = replace(self.fitted_, input=documents.input)
-            self._model = replace(self.model_, fitted=fitted)
+            texts = sklearn_compat.list_texts(unlabeled or (), features)
+            others = None if unlabeled is None else GivenDocuments(texts, None)
+            model = self._train(source, others, options)
+        counts = model.counts
+        rows = counts.sample.rows
+        counts = replace(counts, sample=replace(counts.sample, rows=None))
+        self._become(make_trained_model(model.fitted, counts), given)
         self._rows = rows
-        self._n_fitted = len(given.labels)
+        self._n_fitted = source.n_documents
         return self
 
-    def _search(self, texts: list[str], given: GivenLabels) -> TextClassifier:
-        """Fit the most accurate model, as `nbtext train --model best` does."""
-        from nbtext.evaluation.search import search_model
-
-        search = search_model(
-            self._list_candidates(self.feature_settings),
-            lambda features: self._count(texts, given, None, features)[0],
-        )
-        self._become(search.model, given)
-        features = self.fitted_.feature_settings
-        size = sample_size(features, self.fitted_.model_settings)
-        self._rows = self._count(texts, given, size, features)[1]
-        self._n_fitted = len(texts)
-        return self
-
-    def _list_candidates(self, features: FeatureSettings) -> list[Candidate]:
-        """Return the candidates of a search with these features, or better ones if the parameters
-        leave it open.
-        """
-        from nbtext.evaluation.search import list_candidates
-
+    def _train(
+        self, source: Source, unlabeled: Source | None, options: Mapping[str, Any], jobs: int = 1
+    ) -> TrainedModel:
+        """Return a model of a source, with options of applications."""
         default = TextClassifier().get_params()
-        given = {name for name, value in self.get_params().items() if value != default[name]}
-        return list_candidates(features, self.model_settings, given)
+        given = {name: value for name, value in self.get_params().items() if value != default[name]}
+        others = {} if unlabeled is None else {"unlabeled": unlabeled}
+        step = find_step("train", {**given, **others, **options})
+        for name in options:
+            if not hasattr(step and step.settings, name):
+                raise TypeError(f"fit() got an unexpected keyword argument {name!r}")
+        return train_model(
+            Training(
+                labeled=lambda: nullcontext((source, None)),
+                unlabeled=None if unlabeled is None else lambda: nullcontext((unlabeled, None)),
+                settings=self.model_settings,
+                features=self.feature_settings,
+                way=BEST if self._is_search else None,
+                given=given,
+                step=step,
+                jobs=jobs,
+            )
+        )
 
     def _refuse_search(self, because: str) -> None:
         """Raise SettingsError if the model is to be searched, but there are no texts that can be
@@ -258,24 +266,19 @@ class TextClassifier:
                 f"best needs texts, but {because}", where="model", hint="choose one model"
             )
 
-    def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
+    def fit_source(
+        self, source: Source, *, jobs: int = 1, unlabeled: Source | None = None, **options: Any
+    ) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their
         number.
 
-        The fields of the source decide whether their words are different features.
+        The fields of the source decide whether their words are different features. See `fit` for
+        unlabeled documents and options.
         SettingsError: a model is to be searched, and the source is a matrix.
         """
-        features = self.feature_settings
-        if features.fields not in ((), source.field_names):
+        if self.feature_settings.fields not in ((), source.field_names):
             raise SettingsError("the source has other fields", where="fields", hint="leave it out")
-        if not self._is_search:
-            return self._become(train_on_source(source, features, self.model_settings, jobs=jobs))
-        if source.first_matrix() is not None:
-            self._refuse_search("the source is a matrix")
-        from nbtext.evaluation.search import search_source
-
-        candidates = self._list_candidates(replace(features, fields=source.field_names))
-        return self._become(search_source(source, candidates, jobs=jobs).model)
+        return self._become(self._train(source, unlabeled, options, jobs))
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Fit to a matrix of documents; its settings, not those of this classifier, make features
@@ -334,7 +337,9 @@ class TextClassifier:
 
         jobs  number of threads that count the features of texts; the result does not depend on it
         """
-        return sklearn_compat.decide(self.fitted_, self._log_posterior(X, jobs))
+        scores = self._score(X, jobs)
+        found = decide(self.fitted_.task, scores.evidence, scores.known)
+        return sklearn_compat.convert_labels(self.fitted_, found.labels)
 
     def predict_proba(self, X: Iterable[str], *, jobs: int = 1) -> Floats:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of
@@ -429,20 +434,6 @@ class TextClassifier:
         self._rows = None
         return self
 
-    def _count(
-        self,
-        documents: Matrix | list[str],
-        given: GivenLabels,
-        size: int | None,
-        settings: FeatureSettings,
-    ) -> tuple[CorpusCounts, Integers]:
-        """Return the counts of texts or rows, and which of them are retained."""
-        n = len(documents.ids) if isinstance(documents, Matrix) else len(documents)
-        sklearn_compat.check_paired(n, len(given.labels))
-        if given.weights is not None:
-            sklearn_compat.check_paired(n, len(given.weights))
-        return sklearn_compat.count_given_documents(documents, given, settings, sample_size=size)
-
     def _count_more(self, X: Any, given: GivenLabels, size: int | None) -> CorpusCounts:
         """Return the counts of texts or rows that are added to the model, or removed from it."""
         fitted = self.fitted_
@@ -451,10 +442,13 @@ class TextClassifier:
         if given.labels and given.type != fitted.label_type:
             what = f"the labels are {given.type}, and those of the model are {fitted.label_type}"
             raise InputError(what)
-        return self._count(documents, given, size, settings)[0]
+        return count_in_threads(GivenDocuments(documents, given), CountingTask(settings, size), 1)
 
     def _log_posterior(self, X: Iterable[str], jobs: int = 1) -> Floats:
         """Return log-probabilities in the order of the model's classes."""
+        return self.fitted_.task.log_probabilities(*self._score(X, jobs).evidence)
+
+    def _score(self, X: Iterable[str], jobs: int) -> Scores:
         if jobs < 1:
             raise ValueError(f"jobs is a number of threads, at least 1, not {jobs}")
         documents = sklearn_compat.read_documents(X, self.fitted_.feature_settings, self.fitted_)
@@ -462,16 +456,16 @@ class TextClassifier:
             self._predictor = Predictor(self.fitted_)
         predictor = self._predictor
 
-        def predict(part: list[str] | Matrix) -> Floats:
-            found = predictor.score(part if isinstance(part, Matrix) else (part,))
-            return predictor.log_probabilities(found)
+        def score(part: list[str] | Matrix) -> Scores:
+            return predictor.score(part if isinstance(part, Matrix) else (part,))
 
         if isinstance(documents, Matrix) or len(documents) <= jobs:
-            return predict(documents)
+            return score(documents)
         jobs = 1 if has_own_pattern(self.fitted_.feature_settings) else jobs
         size = -(-len(documents) // jobs)
         parts = [documents[start : start + size] for start in range(0, len(documents), size)]
-        return np.concatenate(list(parallel_map(predict, parts, jobs=jobs)))
+        scores = zip(*parallel_map(score, parts, jobs=jobs), strict=True)
+        return Scores(*map(np.concatenate, scores))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}

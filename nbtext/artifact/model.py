@@ -59,7 +59,6 @@ from nbtext.model.fitted_model import (
     View,
     are_columns,
     are_labels_of,
-    check_several_labels,
 )
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
@@ -68,7 +67,7 @@ OPENED = "the model file"  # in errors, where joblib has read it
 HEADER_KEYS = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 # fields of FittedModel
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
-DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored")
+DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored", "chosen_task")
 
 
 def save_model_file(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -125,7 +124,9 @@ def write_model(model: TrainedModel) -> Record:
         # a model that selects its smoothing again needs the empty documents, unless its documents
         # have several labels
         empty = (
-            None if keep_sample is None or counts.label_sets is not None else counts.empty_documents
+            counts.empty_documents
+            if keep_sample is not None and fitted.kind.has_one_label
+            else None
         )
         empty = None if empty is None else dict(sorted(empty.items()))
         kept = replace(
@@ -277,7 +278,7 @@ def _read_fitted_model(record: Record) -> FittedModel:
             f"views.settings.{error.where}", f"is not a setting: {error}"
         ) from error
     _check_task(task, view.settings, settings)
-    n_scores = len(task.labels) * (1 if task.fit is None else len(task.fit.combination.weights))
+    n_scores = task.n_scores
     _check_scorer(scorer, view, n_scores * (derivation.height if derivation is not None else 1))
     if scorer.scales is not None:  # the codes are checked, and the classes
         found["scorer"] = replace(scorer, deltas=scorer.deltas * scorer.scales[scorer.classes])
@@ -323,15 +324,14 @@ def _read_task(reader: Reader, stored: Record) -> Task:
 def _check_task(task: Any, features: FeatureSettings, settings: ModelSettings) -> None:
     """Raise ArtifactError unless a task fits the settings of training."""
     try:
-        if not task.is_exclusive:
-            check_several_labels(features, settings)
+        task.check_settings(features, settings)
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
-    if task.fit is not None:
+    if "thresholds" in task.parts:
         audit.check_multilabel_fit(task.fit, len(task.labels))
-        if settings.is_linear != (task.fit.smoothing is None):
-            raise invalid_value("task.fit", f"does not fit {settings.model} models")
-    estimate = task.estimate if task.is_exclusive else None
+    if not task.belongs_to(settings):
+        raise invalid_value("task.fit", f"does not fit {settings.model} models")
+    estimate = task.estimate
     if not {label for _, label, _ in settings.targets} <= set(task.labels):
         raise invalid_value("model_settings", "has a target for a label that it does not have")
     if isinstance(estimate, LeaveOneOutEstimate):
@@ -396,7 +396,7 @@ def _check_model(model: FittedModel) -> None:
     is_combined = settings.model in (COMBINED, STACKED)
     parts = model.hyperparameters.parts
     if (numbers := model.documents) is not None:
-        n_labeled = (sum if model.task.is_exclusive else max)((0, *numbers.of_labels))
+        n_labeled = (sum if model.kind.has_one_label else max)((0, *numbers.of_labels))
         if len(numbers.of_labels) != len(model.labels) or n_labeled > numbers.total:
             raise invalid_value(
                 "documents.of_labels", "should be one number for each label, and at most the total"
@@ -413,7 +413,7 @@ def _check_model(model: FittedModel) -> None:
     if model.trained is not None:
         audit.check_ascending("trained", model.trained)
     n_columns = model.label_columns
-    is_matrix = not model.task.is_exclusive and model.label_type == "int"
+    is_matrix = not model.kind.has_one_label and model.label_type == "int"
     if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):
         raise invalid_value("label_columns", "does not match the labels")
 
@@ -433,7 +433,9 @@ def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:
     reader.n_labels = len(fitted.labels)
     found = reader.read_fields(CorpusCounts, stored, "counts", without=DERIVED_COUNTS)
     size = sample_size(fitted.feature_settings, settings) if is_kept else 0
-    counts = CorpusCounts(labels=fitted.labels, sample_size=size, **found)
+    counts = CorpusCounts(
+        labels=fitted.labels, sample_size=size, chosen_task=fitted.task.name, **found
+    )
     statistics = counts.statistics
     require("counts.label_sets", counts.task == fitted.task.name, "does not fit the task")
     if (statistics.totals is None) != (counts.label_sets is None):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from nbtext.model.fitted_model import DocumentNumbers, FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.growth import align_sample
 from nbtext.model.inspection import used_statistics
-from nbtext.model.task import OneLabel
 from nbtext.model.training import needs_all_documents
 from nbtext.records import frozen
 
@@ -138,7 +137,7 @@ def limit_size(
     order = rank_features(full, frequencies)
     n_features = _find_number(original, order, numbers, max_bytes)
     held_out: Iterator[tuple[Original, DocumentTable]] = iter(())
-    if not full.task.is_exclusive or full.unlabeled is not None:
+    if not full.kind.has_one_label or full.unlabeled is not None:
         pass  # nothing calibrates several labels again, or models of unlabeled documents
     elif documents is not None:
         aligned = align_sample(documents, full.labels, full.vocabulary, "leave out its documents")
@@ -146,13 +145,7 @@ def limit_size(
     else:
         held_out = _hold_out(model, jobs)
     selection, accuracies = _judge(full, held_out, n_features, numbers)
-    task: Any = full.task
-    if selection is not None:  # labels exclude each other
-        task = replace(task, calibration=selection.calibration, estimate=selection.estimate)
-    elif task.is_exclusive:
-        task = replace(task, estimate=None)
-    else:
-        task = replace(task, fit=replace(task.fit, estimate=None))
+    task = full.task.with_selection(selection)
     judged = original._replace(model=replace(full, task=task))  # whose file has other bytes
     n_features = min(n_features, _find_number(judged, order, numbers, max_bytes))
     shrunk = replace(_shrink(judged, order, n_features, numbers), full_features=n_full)
@@ -195,19 +188,16 @@ def keep_features(
     scorer = scorer.restrict(np.flatnonzero(is_used))
     if scorer.base is not None and scorer.base_scale is not None:
         # what all classes have in common changes no probability
-        is_common = model.task.is_exclusive and np.ptp(scorer.base_scale) == 0
+        is_common = model.kind.compares and np.ptp(scorer.base_scale) == 0
         base = None if is_common else round_to_float32(scorer.base)
         scorer = replace(scorer, base=base, base_scale=None if is_common else scorer.base_scale)
     weighting = model.weighting.restrict(columns)
     vocabulary = model.vocabulary
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
-    task = model.task
-    if isinstance(task, OneLabel):
-        task = replace(task, calibration=_round(task.calibration))
     small = replace(
         model,
-        task=task,
+        task=model.task.change_calibration(_round),
         scorer=scorer,
         weighting=weighting,
         columns=None,

@@ -26,7 +26,7 @@ from click.core import ParameterSource
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
 from nbtext.output import STANDARD_OUTPUT_PATHS, is_written_to
 from nbtext.records import dataclass
-from nbtext.registry import Application, check_kind, left_out, list_applications
+from nbtext.registry import Application, left_out, list_applications
 from nbtext.settings import (
     KEY,
     Rule,
@@ -471,29 +471,6 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
             yield _make_option(record, field, found, title)
 
 
-class Step(NamedTuple):
-    """What the options of an application ask a command for; it is imported when it is called.
-
-    names     of the options that are given
-    settings  a record of them
-    """
-
-    names: list[str]
-    application: Application
-    place: str
-    settings: Any
-
-    def __call__(self, made: Any) -> Any:
-        from nbtext.model.fitted_model import TrainedModel
-
-        place = f"{self.application.package}.{self.place}"
-        function = self.application.load(self.place)
-        check_kind(function, Callable, place)
-        trained = function(self.settings, made)
-        check_kind(trained, TrainedModel, f"{place}()")
-        return trained
-
-
 class Command(click.Command):
     """A command of nbtext. It makes the settings record of its options, and refuses to overwrite
     its inputs.
@@ -557,25 +534,25 @@ class Command(click.Command):
         self.example = example
         self.notes = notes
         self.common = common.split()
-        self._added: list[tuple[type[Any], Application, str]] | None = None
+        self._is_complete = False  # whether it has the options of applications
         self.referred = referred or {}
 
     def add_options(self) -> bool:
         """Add the options that applications have for this command; False: there are none, or they
         were added before.
         """
-        if self._added is not None:
+        if self._is_complete:
             return False
-        self._added = []
+        self._is_complete = True
+        n_own = len(self.params)
         for application in list_applications():
             if self.name in application.options:
                 with left_out(application.package):
                     self._add_options_of(application)
-        return bool(self._added)
+        return len(self.params) > n_own
 
     def _add_options_of(self, application: Application) -> None:
-        place, step = application.options[self.name or ""]
-        record = application.load(place)
+        record = application.load(application.options[self.name or ""].record)
         if "step" not in {each.name for each in fields(self.record)}:
             what = f"{self.name} takes no options of applications"
             raise NbtextError(what, where=application.package)
@@ -587,25 +564,6 @@ class Command(click.Command):
                 raise NbtextError(what, where=application.package)
         self.params += options
         self.rules += getattr(record, "RULES_OF_COMMAND", ())
-        assert self._added is not None
-        self._added.append((record, application, step))
-
-    def _find_step(self, given: Mapping[str, Any]) -> Step | None:
-        """Return the step that the given options of applications ask for; one that includes the
-        options of the others.
-        """
-        steps = []
-        for record, application, place in self._added or ():
-            names = [field.name for field, _ in list_options(record) if field.name in given]
-            if names:
-                steps.append(Step(names, application, place, make_record(record, given)))
-        for step in steps:
-            if all(hasattr(step.settings, name) for each in steps for name in each.names):
-                return step  # its settings have the options of all
-        if steps:
-            what = f"cannot be combined with ‹{steps[0].names[0]}›, because each of them trains the model"
-            raise SettingsError(what, where=steps[1].names[0], hint="leave out one of them")
-        return None
 
     def list_group(self, title: str) -> list[Option]:
         """Return the options of a group."""
@@ -708,8 +666,11 @@ class Command(click.Command):
         check_rules((*self.rules, *chain.from_iterable(of_parts)), given, names)
         made = make_record(self.record, given)
         check_settings(made)
-        if step := self._find_step(given):
-            made = replace(made, step=step)
+        if self._is_complete:
+            from nbtext.model.training import find_step
+
+            if step := find_step(self.name or "", given):
+                made = replace(made, step=step)
         # print the log messages of the library
         if getattr(made, "run", None) is not None and made.run.verbose:
             import logging

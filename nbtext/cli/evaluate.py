@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
-from nbtext.cli.command import command, refuse_settings, typed_options
+from nbtext.cli.command import command, refuse_settings, typed_options, typed_settings
 from nbtext.documents.settings import VALUES, InputSettings
 from nbtext.errors import BelowThreshold, SettingsError
 from nbtext.evaluation.evaluator import (
@@ -168,7 +168,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import Overlap
     from nbtext.features.document_table import count_repeated
-    from nbtext.model.tasks import TASKS
+    from nbtext.model.tasks import TASKS, find_task
     from nbtext.report.evaluation import evaluation_result
     from nbtext.report.first_look import FirstLook, format_first_look, look_at
     from nbtext.report.label_mistakes import name_unknown
@@ -211,7 +211,7 @@ def evaluate(given: Evaluate) -> None:
     ) as (source, on_batch):
         predicted, corpus = _predict(given, model, file, source, on_batch, overlap)
         first = list(islice(predicted, 1))
-        task = first[0].predictions.task if first else "one"
+        task = first[0].predictions.task if first else find_task(True)
         evaluator = TASKS[task].load("evaluator")(decisions, targets)
         log = TASKS[task].load("log")() if given.report is not None else None
         for batch in chain(first, predicted):
@@ -299,7 +299,7 @@ def evaluate(given: Evaluate) -> None:
             evaluation.documents,
             labels,
             empty,
-            is_exclusive=evaluator.has_accuracy,
+            has_one_label=TASKS[task].has_one_label,
             is_training=False,
         )
     title = ALL_METRICS[name].title
@@ -404,10 +404,11 @@ def _predict(
             on_batch=on_batch,
         )
         return validated.predictions, validated.corpus
-    from nbtext.evaluation.search import search_model
+    from nbtext.evaluation.search import list_searched, search_model
     from nbtext.report.training import format_choice
 
-    candidates = running.list_searched(given.features, given.trained, source)
+    typed = typed_settings(FeatureSettings, ModelSettings)
+    candidates = list_searched(given.features, given.trained, source, typed)
 
     def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
         found = search_model(candidates, count, jobs=jobs)

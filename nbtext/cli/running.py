@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.cli.command import (
     has_option,
     named_outputs,
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Batch, Block
     from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
-    from nbtext.evaluation.search import Candidate
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.result import Result
@@ -459,24 +457,3 @@ def check_report(path: str | None) -> None:
     refuse_compression(path, "--report")
     check_suffix(path, HTML_SUFFIXES, "the page is HTML", "--report")
     check_page("--report", path)
-
-
-def list_searched(
-    features: FeatureSettings, model_settings: ModelSettings, source: Source
-) -> list[Candidate]:
-    """Return the candidates of a model search for the documents of a source; typed settings are
-    those of all.
-    """
-    from nbtext.evaluation.search import list_candidates
-
-    if source.first_matrix() is not None:
-        hint = "give texts, or choose one model"
-        raise SettingsError("best needs texts, but SOURCE is a matrix", where="model", hint=hint)
-    typed = typed_settings(FeatureSettings, ModelSettings)
-    features = replace(features, fields=source.field_names)
-    return list_candidates(features, replace(model_settings, model=AUTO), {*typed})
-
-
-def are_read_again(sources: tuple[str, ...]) -> bool:
-    """Return whether all sources are files and directories, which can be read several times."""
-    return all(os.path.isfile(path) or os.path.isdir(path) for path in sources)

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from copy import copy
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain
@@ -227,6 +228,12 @@ class Source:
         memory.
         """
         self._kept = None if self.is_read_again else {}
+
+    def sample(self, share: float) -> Source:
+        """Return the same documents, but only this share of them, by a hash of their text."""
+        found = copy(self)
+        found.settings = replace(self.settings, sample_share=share)
+        return found
 
     def blocks(self) -> Iterator[Block]:
         """Yield the documents in blocks, in order.

@@ -40,6 +40,7 @@ from nbtext.model.source_counting import (
     source_features,
 )
 from nbtext.model.source_prediction import MAX_BATCH_PROBABILITIES
+from nbtext.model.tasks import TASKS
 from nbtext.model.training import check_features, count_for_model, sample_size
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
@@ -207,7 +208,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         features, corpus = count_for_model(count, features, model_settings, on_batch)
     else:
         corpus = count(features, on_batch)
-    decisions.check(corpus.labels, corpus.label_sets is None)
+    TASKS[corpus.task].check_decisions(decisions, corpus.labels)
     marks: Integers | None = None
     if has_ids:
         marks = corpus.sample.rows
@@ -284,7 +285,7 @@ def cross_validate_search(
     folds = assign_folds(corpus.sample, settings)[np.argsort(corpus.sample.rows)]
     names = {label for label in documents.single_labels() if label is not None}
     check_label_count(len(names), "cross-validation", "folds")
-    decisions.check(sorted(names), True)
+    TASKS[corpus.task].check_decisions(decisions, sorted(names))
     is_forward = settings.order_field is not None
 
     def predict() -> Iterator[PredictedBatch]:

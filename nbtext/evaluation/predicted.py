@@ -38,7 +38,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
-from nbtext.model.tasks import TASKS
+from nbtext.model.tasks import TASKS, find_task
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def predict_by_model(
 
     overlap  counts the documents that the model was trained on
     """
-    decisions.check(model.labels, model.task.is_exclusive)
     predictor = Predictor(model)
-    task = TASKS[model.task.name]
+    task = model.kind
+    task.check_decisions(decisions, model.labels)
 
     def predict(batch: Batch) -> PredictedBatch:
         task.check(batch)
@@ -106,8 +106,7 @@ def predict_from_file(
         found = file.of(batch)
         task = TASKS[found.task]
         task.check(batch)
-        if not task.has_one_label:
-            decisions.check(found.classes, False)
+        task.check_decisions(decisions)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
         answered = abstain_below(found, decisions.min_probability)
         yield PredictedBatch(answered, batch.texts or None, groups=batch.groups)
@@ -351,7 +350,7 @@ class PredictionsFile:
             for record in records
         ]
         return Predictions(
-            "several" if is_several else "one",
+            find_task(not is_several),
             self._classes,
             batch.ids,
             [record.labels for record in records],

@@ -38,8 +38,8 @@ from nbtext.bayes.settings import (
     ModelSettings,
     check_label_count,
 )
-from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
-from nbtext.evaluation.settings import GIVEN, SHOWN
+from nbtext.errors import ConvergenceWarning, InputError, ModelError, SettingsError, number_of
+from nbtext.evaluation.settings import GIVEN, MAX_SIZES, SAMPLE_SIZES, SHOWN
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
@@ -51,7 +51,13 @@ from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.source_counting import CountingTask, OnBatch, count_in_threads
 from nbtext.model.tasks import TASKS
-from nbtext.model.training import check_features, sample_size
+from nbtext.model.training import (
+    Training,
+    can_be_blocked,
+    check_features,
+    sample_size,
+    train_on_source,
+)
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
 from nbtext.parallel import return_memory
@@ -136,10 +142,19 @@ class Candidate:
         )
 
     @property
-    def tasks(self) -> tuple[str, ...]:
-        """The names of the tasks that it can be trained for."""
-        is_of_one = self.is_linear and not self.model_settings.linear_model.is_one_vs_rest
-        return ("one",) if is_of_one else ("one", "several")
+    def is_of_one_label(self) -> bool:
+        """Whether each document has to have exactly one label."""
+        return self.is_linear and not self.model_settings.linear_model.is_one_vs_rest
+
+
+def list_searched(
+    features: FeatureSettings, settings: ModelSettings, source: Source, given: Collection[str]
+) -> list[Candidate]:
+    """Return the candidates of a search for the documents of a source; see `list_candidates`."""
+    if source.first_matrix() is not None:
+        hint = "give texts, or choose one model"
+        raise SettingsError("best needs texts, but SOURCE is a matrix", where="model", hint=hint)
+    return list_candidates(replace(features, fields=source.field_names), settings, given)
 
 
 def list_candidates(
@@ -298,8 +313,8 @@ class Corpora:
             )
         if first.feature_set == PAIRS:
             self._more = find_promising(corpus, first.features)
-        self.task = corpus.task
-        self.evaluator = TASKS[corpus.task].load("evaluator")
+        self.kind = TASKS[corpus.task]
+        self.evaluator = self.kind.load("evaluator")
         self._is_selective = is_selective(default.features)
 
     @property
@@ -311,7 +326,7 @@ class Corpora:
         """Return whether a candidate is for these documents, and its features seem to be worth
         their time.
         """
-        if self.task not in candidate.tasks:
+        if candidate.is_of_one_label and not self.kind.has_one_label:
             return False
         return candidate.feature_set not in MORE or candidate.feature_set in self._more
 
@@ -442,7 +457,7 @@ def search_model(
         )
         for fit in found:
             if is_better(
-                fit, best, corpora.n_documents, is_exclusive=corpora.evaluator.has_accuracy
+                fit, best, corpora.n_documents, has_accuracy=corpora.evaluator.has_accuracy
             ):
                 best = fit
     chosen = best.candidate
@@ -463,27 +478,39 @@ def search_model(
     )
 
 
-def search_source(
-    source: Source,
-    candidates: Sequence[Candidate],
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-) -> Search:
-    """Train the most accurate candidate on all documents of a source; see `search_model`.
-
-    on_batch  is called while the documents are read for the first time
+def train_best(given: Training, source: Source, on_batch: OnBatch | None) -> TrainedModel:
+    """Train the most accurate model on all documents of a source; of many documents, it is searched
+    on a sample.
     """
-    source.keep_documents()
-    first = iter([on_batch])
+    share = 1.0
+    if source.is_read_again and (source.size or 0) > MAX_SIZES[source.unit]:
+        share = SAMPLE_SIZES[source.unit] / (source.size or 1)
+    candidates = list_searched(given.features, given.settings, source, given.given)
+    is_sampled = share < 1
+    searched = source
+    if is_sampled:  # of so many that not all are in memory
+        searched = source.sample(share)
+        candidates = [
+            each for each in candidates if not each.is_linear or can_be_blocked(each.model_settings)
+        ]
+    searched.keep_documents()
+    first = iter([None if is_sampled else on_batch])
 
     def count(features: FeatureSettings) -> CorpusCounts:
-        task = CountingTask(features, None)
-        return count_in_threads(source, task, jobs, next(first, None))
+        return count_in_threads(
+            searched, CountingTask(features, None), given.jobs, next(first, None)
+        )
 
-    found = search_model(candidates, count, jobs=jobs)
+    found = search_model(candidates, count, jobs=given.jobs)
+    given.show(found)
+    if is_sampled:
+        what = f"searched on a sample of {number_of(found.n_documents, 'document')}, without models that need all documents in memory"
+        given.say(f"{what}; training the best one on all documents")
+        best = found.best.candidate
+        chosen = replace(given, features=best.features, settings=best.model_settings)
+        return train_on_source(chosen, source, on_batch)
     fitted = replace(found.model.fitted, input=source.model_input)
-    return replace(found, model=replace(found.model, fitted=fitted))
+    return replace(found.model, fitted=fitted)
 
 
 @frozen
@@ -554,7 +581,7 @@ class _Fitter:
         return _Trial(candidate, fitted, (estimate.metric, -estimate.log_loss))
 
 
-def is_better(one: _Trial, other: _Trial, n_documents: int, *, is_exclusive: bool) -> bool:
+def is_better(one: _Trial, other: _Trial, n_documents: int, *, has_accuracy: bool) -> bool:
     """Return whether a fit replaces another one.
 
     If each document has one label, it is as accurate, or more, and has a lower log-loss. With few
@@ -569,7 +596,7 @@ def is_better(one: _Trial, other: _Trial, n_documents: int, *, is_exclusive: boo
     """
     metric, negative_loss = one.quality
     other_metric, other_loss = other.quality
-    if not is_exclusive:
+    if not has_accuracy:
         return (round(metric, SHOWN), negative_loss) > (round(other_metric, SHOWN), other_loss)
     gain = metric - other_metric
     share = FEW / math.sqrt(n_documents)

@@ -32,6 +32,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import CounterRuns, SortedRun, Spill, StoredDocuments
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
+from nbtext.model.tasks import TASKS, find_task
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
 
@@ -168,6 +169,7 @@ class CorpusCounts:
                  the number of its set. Otherwise None.
     empty        How many documents of each label set hold no token; None: not known, as of a model
                  file
+    chosen_task  The name of the task of their models; None: it follows from the label sets.
     stored       All documents, in a temporary file, if a model needs them and they are too many for
                  memory.
     """
@@ -182,6 +184,7 @@ class CorpusCounts:
     label_sets: tuple[LabelSet, ...] | None = None
     empty: Mapping[LabelSet, int | float] | None = None
     stored: StoredDocuments | None = None
+    chosen_task: str | None = None
 
     @property
     def sets(self) -> tuple[LabelSet, ...]:
@@ -203,10 +206,12 @@ class CorpusCounts:
 
     @property
     def task(self) -> str:
-        """The name of the task of their models: `one`, or `several` if a document can have several
-        labels, or none.
-        """
-        return "one" if self.label_sets is None else "several"
+        """The name of the task of their models: the chosen one, if it is of such documents."""
+        has_one_label = self.label_sets is None
+        chosen = self.chosen_task
+        if chosen is not None and TASKS[chosen].has_one_label == has_one_label:
+            return chosen
+        return find_task(has_one_label)
 
     @property
     def trained_hashes(self) -> Hashes:
@@ -428,6 +433,7 @@ class CorpusCounts:
             empty=None
             if self.empty is None or other.empty is None
             else Numbers(self.empty) - Numbers(other.empty),
+            chosen_task=union.chosen_task,
         )
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
@@ -482,6 +488,7 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
         if one.empty is None or other.empty is None
         else Numbers(one.empty) + Numbers(other.empty),
         stored=stored,
+        chosen_task=union.chosen_task,
     )
     return counts.drop_unused_sets().with_known_bound()
 
@@ -508,6 +515,7 @@ class _Union:
         self.labels, self.classes = _unite(a.labels, b.labels)
         sets, self.sets = _unite(a.sets, b.sets)
         self.label_sets = None if a.label_sets is None and b.label_sets is None else sets
+        self.chosen_task = a.chosen_task or b.chosen_task
         self.vocabulary, *self.columns = unite_vocabularies(a, b)
         self._n_features = (
             a.statistics.n_features if self.vocabulary is None else len(self.vocabulary)

@@ -23,7 +23,6 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 
 
@@ -107,11 +106,11 @@ class Explainer:
     def __init__(self, model: FittedModel) -> None:
         self.model = model
         self.predictor = Predictor(model)
-        self._odds: type[Odds] = TASKS[model.task.name].load("explanation")
+        self._odds: type[Odds] = model.kind.load("explanation")
 
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
-        if against is not None and not self.model.task.is_exclusive:
+        if against is not None and not self.model.kind.compares:
             what = "cannot be used with a multi-label model, which explains each label alone"
             hint = "leave out this option; other labels are one of the terms"
             raise SettingsError(what, where="against", hint=hint)

@@ -27,7 +27,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import ModelError, SettingsError, number_of, require_label
+from nbtext.errors import ModelError, number_of, require_label
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, split_views
@@ -35,6 +35,7 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
+from nbtext.model.tasks import TASKS, TaskKind
 from nbtext.numerics import exp
 from nbtext.records import frozen
 from nbtext.settings import describe_difference, list_settings
@@ -46,10 +47,6 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "float": float,
     "bool": lambda text: {"True": True, "False": False}[text],
 }
-
-
-# settings that documents with several labels do not have
-OF_ONE_LABEL = str.split("smoothing prior class_weight calibrate min_recall min_precision")
 MAX_LOG_ODDS = 700.0  # whose exponential is finite
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
@@ -79,11 +76,11 @@ class DocumentNumbers:
             int(statistics.n_documents), tuple(statistics.class_documents.astype(np.int64).tolist())
         )
 
-    def empty_statistics(self, n_features: int, *, is_exclusive: bool) -> ClassStatistics:
+    def empty_statistics(self, n_features: int, *, has_one_label: bool) -> ClassStatistics:
         """Return class statistics with these documents, and without features."""
         bounds = np.zeros(n_features + 1, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
-        totals = None if is_exclusive else Totals(self.total, bounds[1:], bounds[1:])
+        totals = None if has_one_label else Totals(self.total, bounds[1:], bounds[1:])
         return ClassStatistics(
             np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals
         )
@@ -175,6 +172,11 @@ class FittedModel:
     untrained: Bytes | None = None
     trained: Hashes | None = None
 
+    @property
+    def kind(self) -> TaskKind:
+        """The record of the task."""
+        return TASKS[self.task.name]
+
     def are_untrained(self, features: Integers | Integers32) -> Mask:
         """Return whether no training document has these features."""
         if self.untrained is None:
@@ -225,15 +227,14 @@ class FittedModel:
     @property
     def estimate(self) -> Any:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
-        task: Any = self.task
-        return task.estimate if task.is_exclusive else task.fit.estimate
+        return self.task.estimate
 
     def check_one_label(
         self, what: str, hint: str = "train on documents with one label each"
     ) -> None:
         """Raise ModelError if documents can have several labels; `what` is what needs one."""
-        if not self.task.is_exclusive:
-            raise ModelError(f"a multi-label model cannot {what}", hint=hint)
+        if not self.kind.has_one_label:
+            raise ModelError(f"a {self.kind.title} model cannot {what}", hint=hint)
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
@@ -340,7 +341,7 @@ class TrainedModel:
         if self.load_counts is not None or numbers is None:
             return self.counts.statistics
         return numbers.empty_statistics(
-            fitted.scorer.n_features, is_exclusive=fitted.task.is_exclusive
+            fitted.scorer.n_features, has_one_label=fitted.kind.has_one_label
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -402,8 +403,6 @@ def list_targets(model: FittedModel) -> tuple[TargetDecision, ...]:
 
 def parts_fitted_to_documents(model: FittedModel) -> list[str]:
     """Return the names of the parts of a model that are fitted to leave-one-out scores."""
-    if not model.task.is_exclusive:
-        return ["smoothing", "calibration", "thresholds", "nonconformity"]
     settings = model.model_settings
     is_combined = settings.model == COMBINED
     parts = {
@@ -413,34 +412,10 @@ def parts_fitted_to_documents(model: FittedModel) -> list[str]:
         "calibration": settings.calibrate,
         "decision_offsets": settings.optimize is not None or settings.has_targets,
         "outlier_threshold": True,
+        "thresholds": True,
         "nonconformity": True,
     }
-    return [name for name, is_fitted in parts.items() if is_fitted]
-
-
-def check_several_labels(features: FeatureSettings, settings: ModelSettings) -> None:
-    """Raise SettingsError if a setting does not apply to documents with several labels."""
-    from nbtext.bayes.label_calibration import MACRO_F1
-
-    several = "documents with several labels"
-    is_linear = settings.is_linear
-    if settings.model != AUTO and not is_linear:
-        hint = "leave out ‹model› for Naive Bayes, or use ‹model=svm› or nbsvm"
-        raise SettingsError(
-            f"{settings.model} cannot be trained on {several}", where="model", hint=hint
-        )
-    if not is_linear and (not features.is_counting or features.idf != "none"):
-        what = f"Naive Bayes of {several} needs counts without weights"
-        raise SettingsError(what, where="model", hint="use a linear one, such as ‹model=svm›")
-    if settings.optimize not in (None, MACRO_F1):
-        hint = "leave it out to maximize micro-F1, or give macro_f1"
-        what = f"{settings.optimize} can be optimized only for documents with one label each"
-        raise SettingsError(what, where="optimize", hint=hint)
-    default = ModelSettings()
-    wrong = [name for name in OF_ONE_LABEL if getattr(settings, name) != getattr(default, name)]
-    for name in ["select"] * (features.select is not None) + wrong:
-        hint = "leave out this option, or train on documents with one label each"
-        raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
+    return [name for name in model.task.parts if parts[name]]
 
 
 def check_kinds(one: TrainedModel, other: TrainedModel) -> None:

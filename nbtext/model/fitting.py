@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers, Mask
+from nbtext.arrays import Array, Floats, Integers, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.combination import combine, fit_parts, list_parts
 from nbtext.bayes.decision_offsets import Goals, find_goals
@@ -47,14 +47,14 @@ from nbtext.model.fitted_model import (
     DocumentNumbers,
     FittedModel,
     TrainedModel,
-    check_several_labels,
 )
-from nbtext.model.task import OneLabel, Task
+from nbtext.model.task import Task
+from nbtext.model.tasks import TASKS, TaskKind
 from nbtext.numerics import exp
 from nbtext.records import frozen
 
-if TYPE_CHECKING:
-    from nbtext.bayes.label_calibration import MultilabelFit
+# a scorer, its hyperparameters and the task
+Learned = tuple[LinearScorer, Hyperparameters, Task]
 
 # Weights of a model with word vectors, most of which are not 0. More of them are in 8 bits: of 77
 # labels and 92,000 words, the file has 16 MB, not 37 MB, and the accuracy is the same.
@@ -213,6 +213,21 @@ class Fitting:
             corpus, smoothing, calibrate=self.settings.calibrate, goals=self.goals
         )
 
+    @property
+    def kind(self) -> TaskKind:
+        """The record of the task of the model."""
+        return TASKS[self.counts.task]
+
+    def make_task(self, selection: Selection) -> Task:
+        """Return the task of a model of labels that exclude each other."""
+        labels = self.counts.labels
+        n_documents = self.counts.statistics.class_documents
+        log_priors = log_prior(n_documents, self.settings.prior_of(labels))
+        task: Task = self.kind.load("task")(
+            labels, log_priors, selection.calibration, selection.estimate
+        )
+        return task
+
     def make_model(
         self,
         task: Task,
@@ -239,12 +254,12 @@ def fit_model(
     model_settings: ModelSettings,
     *,
     jobs: int = 1,
-    selection: Selection | MultilabelFit | None = None,
+    selection: Any = None,
 ) -> FittedModel:
     """Fit a model to counts.
 
     jobs       number of threads
-    selection  the smoothing and calibration; None: they are selected
+    selection  what `Task.transfer` returns: the smoothing and calibration; None: they are selected
 
     raises     ModelError: no documents or features are left; SettingsError: the settings do not fit
                the model
@@ -258,8 +273,7 @@ def prepare(
     """Return what `fit` needs; see `fit_model`."""
     if counts.statistics.n_documents == 0:
         raise ModelError("the counts contain no documents to train on")
-    if counts.label_sets is not None:
-        check_several_labels(features, model_settings)
+    TASKS[counts.task].load("task").check_settings(features, model_settings)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
     if model_settings.vectors is not None:
         if model_settings.model == AUTO:
@@ -271,42 +285,45 @@ def prepare(
     return Fitting(counts, columns, features, model_settings, jobs, None, is_selected)
 
 
-def fit(given: Fitting, selection: Selection | MultilabelFit | None = None) -> FittedModel:
+def fit(given: Fitting, selection: Any = None) -> FittedModel:
     """Fit a model; see `fit_model`."""
+    model: FittedModel = given.kind.load("fit")(given, selection)
+    return model
+
+
+def fit_one_label(given: Fitting, selection: Selection | None) -> FittedModel:
+    """Fit a model of documents that have one label each; see `fit_model`."""
     counts = given.counts
     features = given.features
     model_settings = given.settings
-    if counts.label_sets is not None:
-        return _fit_several_labels(given, None if isinstance(selection, Selection) else selection)
     _check_negative(given)
     if model_settings.is_linear:
-        return _fit_linear_model(given)
+        return fit_linear_model(given, _learn_one_label)
     is_cut = given.is_sampled and given.is_new is None and not model_settings.has_targets
     if is_cut and features.is_counting and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its
         # duplicates
         sample = counts.sample.first(CALIBRATION_SIZE + 1)
         given = replace(given, counts=replace(counts, sample=sample))
-    known = selection if isinstance(selection, Selection) else None
     if model_settings.model == COMBINED:
-        return _fit_combination(given, known)
+        return _fit_combination(given, selection)
     if model_settings.model == AUTO:
         return _fit_selected_model(given)
     return _compile(
-        given, known or given.select_smoothing(given.choose_documents(), model_settings.smoothing)
+        given,
+        selection or given.select_smoothing(given.choose_documents(), model_settings.smoothing),
     )
 
 
 def _compile(given: Fitting, selection: Selection) -> FittedModel:
     """Return the event model of the settings, with what was selected for it."""
-    hyperparameters, calibration, estimate = selection
-    labels = given.counts.labels
+    hyperparameters = selection.hyperparameters
     statistics, _ = given.weighted
     event_model = given.event_model(hyperparameters)
     scorer = event_model.compile(statistics, smoothing=hyperparameters.smoothing)
-    log_priors = log_prior(statistics.class_documents, given.settings.prior_of(labels))
-    task = OneLabel(labels, log_priors, calibration, estimate)
-    return given.make_model(task, given.weighting, scorer.with_prior(log_priors), hyperparameters)
+    task = given.make_task(selection)
+    scorer = scorer.with_prior(task.log_prior)
+    return given.make_model(task, given.weighting, scorer, hyperparameters)
 
 
 def _fit_selected_model(given: Fitting) -> FittedModel:
@@ -361,44 +378,21 @@ def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
     return is_plain and counts.statistics.knows_documents
 
 
-def _fit_several_labels(given: Fitting, fit: MultilabelFit | None) -> FittedModel:
-    """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
+def _learn_one_label(given: Fitting, data: Any, n_known: Array) -> Learned:
+    from nbtext.linear.learning import learn
 
-    fit     of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are
-            selected by leave-one-out
-    raises  ModelError: no document has a label, or the counts are of a matrix
+    scorer, selection = learn(data, n_known, given.settings, goals=given.goals, jobs=given.jobs)
+    return scorer, selection.hyperparameters, given.make_task(selection)
+
+
+def fit_linear_model(
+    given: Fitting, learn: Callable[[Fitting, Any, Array], Learned]
+) -> FittedModel:
+    """Fit a discriminative model to all documents.
+
+    learn  gets the documents, and how many tokens of each models of other folds know
     """
-    from nbtext.bayes.binary_relevance import LabelCounts, RelevanceLeaveOneOut, compile_relevance
-    from nbtext.bayes.label_calibration import UNFITTED, select_multilabel
-    from nbtext.model.several_labels import SeveralLabels
-
-    counts = given.counts
-    if counts.weighting is not None:
-        raise ModelError(
-            "a matrix of documents with several labels cannot be used for training",
-            hint="train on the texts",
-        )
-    if not counts.labels:
-        raise ModelError("no document has a label", hint="add documents with labels")
-    if given.settings.is_linear:
-        return _fit_linear_model(given)
-    weighting = Weighting("binary" if given.features.tf == "binary" else "count")
-    statistics, sample = counts.weigh(weighting)
-    if fit is None:
-        sets = LabelSets.of(counts.sets, counts.labels)
-        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen)
-        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
-        fit = select_multilabel(corpus, optimize=given.settings.optimize, jobs=given.jobs)
-    smoothing = fit.smoothing or UNFITTED
-    scorer = compile_relevance(statistics, smoothing)
-    task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
-    return given.make_model(task, weighting, scorer, Hyperparameters(smoothing.alpha or 0.0))
-
-
-def _fit_linear_model(given: Fitting) -> FittedModel:
-    """Fit a discriminative model to all documents."""
     from nbtext.linear.data import TrainingData
-    from nbtext.linear.learning import learn, learn_labels
 
     counts = given.counts
     settings = given.settings
@@ -431,18 +425,7 @@ def _fit_linear_model(given: Fitting) -> FittedModel:
         vectors=vectors,
         weighting=None if counts.stored is None else weighting,
     )
-    task: Task
-    if data.sets is None:
-        log_priors = log_prior(statistics.class_documents, settings.prior_of(labels))
-        scorer, (hyperparameters, calibration, estimate) = learn(
-            data, n_known, settings, goals=given.goals, jobs=given.jobs
-        )
-        task = OneLabel(labels, log_priors, calibration, estimate)
-    else:
-        from nbtext.model.several_labels import SeveralLabels
-
-        scorer, hyperparameters, fit = learn_labels(data, settings, jobs=given.jobs)
-        task = SeveralLabels.of(labels, statistics, scorer, fit)
+    scorer, hyperparameters, task = learn(given, data, n_known)
     if weighting.idf is not None:
         weighting = replace(weighting, idf=round_to_float32(weighting.idf))
     if scorer.n_features == statistics.n_features:

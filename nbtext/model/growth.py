@@ -35,7 +35,6 @@ from nbtext.model.fitted_model import (
     are_columns,
     are_labels_of,
     check_same_settings,
-    check_several_labels,
     make_trained_model,
     parts_fitted_to_documents,
 )
@@ -249,12 +248,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if len(counts.sample):
         fitted = fit_model(counts, features, settings, jobs=jobs)
         return _succeed(fitted, earlier, counts)
-    if not earlier.task.is_exclusive:
-        check_several_labels(features, settings)
+    earlier.task.check_settings(features, settings)
     if retains_choice and settings == earlier.model_settings and not is_semi_supervised:
         return model
     wanted = {
-        "thresholds": not earlier.task.is_exclusive,
+        "thresholds": "thresholds" in earlier.task.parts,
         "‹model=auto›": settings.model == AUTO,
         "‹optimize›": settings.optimize is not None,
         "‹min_recall› or ‹min_precision›": settings.has_targets,
@@ -389,7 +387,7 @@ def count_documents(
         jobs=jobs,
         sample_size=sample_size,
         on_batch=on_batch,
-        has_several=not model.fitted.task.is_exclusive,
+        has_several=not model.fitted.kind.has_one_label,
         change=partial(_check_growing, model),
     )
     if not counts.statistics.n_documents:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
-from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Part, Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -32,8 +31,8 @@ from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
-    from nbtext.bayes.label_calibration import MultilabelFit
     from nbtext.features.matrix import Matrix
+    from nbtext.model.several_labels import LabelDecision
 
 
 @frozen
@@ -66,12 +65,10 @@ class Inspector:
         self.labels = fitted.labels
         self.statistics = statistics = used_statistics(model)
         self.has_counts = model.load_counts is not None
-        scorer = fitted.scorer
-        self._n_others = len(self.labels) - 1  # labels that a label is compared with
-        if not fitted.task.is_exclusive:  # the weights of the first score are against the rest
-            scorer = first_score(scorer, len(self.labels))
-            self._n_others = 0
-        self._weights = ClassWeights(scorer)
+        self.compares = fitted.kind.compares
+        # labels that a label is compared with
+        self._n_others = len(self.labels) - 1 if self.compares else 0
+        self._weights = ClassWeights(fitted.task.scorer_of_labels(fitted.scorer))
         self._sums = self._weights.sums()
         # what z compares: the counts of features in each class, and the largest possible ones
         settings = fitted.model_settings
@@ -121,13 +118,12 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by
         column.
         """
-        is_exclusive = self._fitted.task.is_exclusive
         if not self.has_counts and by != "log-odds":
             what = "needs the counts of the training documents, which the model file does not hold"
             raise ModelError(
                 what, where=f"‹by={by}›", hint="use ‹by=log-odds›, or train it with ‹keep_sample› N"
             )
-        if not is_exclusive and by in ("mi", "chi2"):
+        if not self.compares and by in ("mi", "chi2"):
             what = "association with the label is not defined for documents with several labels"
             raise ModelError(what, where=f"‹by={by}›", hint="use ‹by=z›, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
@@ -166,7 +162,6 @@ class Inspector:
         z = self._z(k, columns, counts)
         has_counts = self.has_counts
         is_known = has_counts and statistics.knows_documents
-        is_exclusive = self._fitted.task.is_exclusive
         is_untrained = self._fitted.are_untrained(columns).tolist()
         for place, j in enumerate(columns.tolist()):
             none = 0 if is_untrained[place] else None
@@ -174,8 +169,8 @@ class Inspector:
                 self.name(j),
                 float(log_odds[place]),
                 float(z[place]) if has_counts else None,
-                float(self.mutual_information[j]) if is_known and is_exclusive else None,
-                float(self.chi_squared[j]) if has_counts and is_exclusive else None,
+                float(self.mutual_information[j]) if is_known and self.compares else None,
+                float(self.chi_squared[j]) if has_counts and self.compares else None,
                 occurrences[place].item() if has_counts else none,
                 documents[place].item() if is_known else none,
             )
@@ -275,16 +270,6 @@ class ConfusionView:
     second: str
     first_as_second: int
     second_as_first: int
-
-
-@frozen
-class LabelDecision:
-    """When a label is predicted, if documents can have several labels."""
-
-    label: str
-    threshold: float  # the probability from which it is predicted
-    f1: float | None  # leave-one-out; None: no document could be left out
-    is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
 
 
 @frozen
@@ -424,17 +409,7 @@ def inspect_model(
         labels=tuple(views),
         words=tuple(_word(inspector, model, word) for word in words),
     )
-    fit: MultilabelFit | None = fitted.task.fit
-    if fit is None:
-        return found
-    f1 = None if fit.estimate is None else fit.estimate.label_f1.tolist()
-    pairs = ((k, float(fit.thresholds[k])) for k in sorted(classes))
-    decisions = tuple(
-        LabelDecision(fitted.labels[k], value, f1 and f1[k], k in fit.fallback)
-        for k, value in pairs
-    )
-    mu, alpha = fit.smoothing or (None, None)
-    return replace(found, smoothing=None, mu=mu, alpha=alpha, decisions=decisions)
+    return replace(found, **fitted.task.inspect(sorted(classes)))
 
 
 def changed_settings(*records: Any) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from nbtext.features.matrix_counter import MatrixCounter, known_tokens
 from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
+from nbtext.model.task import Task
 
 MOST_PROBABLE = DecisionSettings()
-SEPARATOR = "|"  # of several labels in a table, if those of the training documents had none
 MAX_FEW = 64  # texts that are looked at, to find out whether they are short
 # Of a vocabulary for each character, from which looking up the words of the texts takes less time
 # than preparing it: with 1.1 million words and pairs, a text of 2,000 characters is predicted in
@@ -158,12 +158,6 @@ class Predictor:
         refuse_long_texts(batch, self.model.feature_settings)
         return self.score(batch.features)
 
-    def log_probabilities(self, scores: Scores) -> Floats:
-        """Return calibrated log-probabilities, shape (n_documents, n_classes); of several labels,
-        of each alone.
-        """
-        return self.model.task.log_probabilities(*scores.evidence)
-
     def predict_batch(
         self,
         batch: Batch,
@@ -187,7 +181,7 @@ class Predictor:
         for row, reason in (batch.problems | batch.left_out).items():
             probabilities[row] = np.nan
             reasons[row] = str(reason)
-        separator = "," if task.is_exclusive else self.model.input.label_separator or SEPARATOR
+        separator = self.model.input.label_separator or self.model.kind.form.separator
         predictions = Predictions(
             task.name,
             task.labels,
@@ -229,11 +223,24 @@ def predict_counts(
     n_tokens     (n_documents,), also of features that the model lacks
     true_labels  (n_documents,)
     """
-    task = model.task
-    evidence = model.evidence(documents)
-    n = len(documents)
-    probabilities, decided = task.judge(*evidence)
     known = known_tokens(documents) / np.maximum(n_tokens, 1)
+    return decide(model.task, model.evidence(documents), known, decisions, true_labels)
+
+
+def decide(
+    task: Task,
+    evidence: Evidence,
+    known: Floats,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    true_labels: list[Labels | None] | None = None,
+) -> Predictions:
+    """Return the predictions for documents without ids; `true_labels` are None if not known.
+
+    evidence  the scores of the documents, and their lengths
+    known     (n_documents,), the share of the tokens that the model knows
+    """
+    n = len(known)
+    probabilities, decided = task.judge(*evidence)
     predictions = Predictions(
         task.name,
         task.labels,
@@ -242,7 +249,7 @@ def predict_counts(
         probabilities,
         known,
         find_unknown(known, decisions.min_known),
-        true_labels,
+        true_labels or [None] * n,
         decided,
     )
     return task.decide(predictions, decisions)

@@ -229,24 +229,21 @@ class DecisionSettings(Settings):
         """
         return self.cost is not None or bool(self.label_thresholds)
 
-    def check(self, labels: Sequence[str], is_exclusive: bool) -> None:
-        """Raise InputError or SettingsError if a decision has no meaning for a model, or a label of
-        the costs or thresholds is not among these labels.
-
-        is_exclusive  whether the model gives each document one label
-        """
-        kind = "single-label" if is_exclusive else "multi-label"
-        wrong = {
-            "threshold": is_exclusive and self.common_threshold is not None,
-            "at_least_one": is_exclusive and self.at_least_one,
-            "min_probability": not is_exclusive and self.min_probability is not None,
-            "cost": not is_exclusive and self.cost is not None,
+    @property
+    def of_some_tasks(self) -> list[str]:
+        """The settings that are given, of those that only some tasks take."""
+        is_given = {
+            "threshold": self.common_threshold is not None,
+            "at_least_one": self.at_least_one,
+            "min_probability": self.min_probability is not None,
+            "cost": self.cost is not None,
         }
-        for name, is_wrong in wrong.items():
-            if is_wrong:
-                other = "LABEL=P or ‹min_probability›" if is_exclusive else "or ‹at_least_one›"
-                hint = f"use ‹threshold› {other}"
-                raise SettingsError(f"cannot be used with a {kind} model", where=name, hint=hint)
+        return [name for name in is_given if is_given[name]]
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Raise InputError or SettingsError if a label of the costs or thresholds is not among
+        these.
+        """
         if self.cost is not None:
             self.cost.check(labels)
         for label in self.label_thresholds:

@@ -4,31 +4,65 @@ threshold.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from nbtext.arrays import FOR_EACH_LABEL, LOG_PRIOR, Array, Floats
-from nbtext.bayes.binary_relevance import RelevanceScores, split_scores
-from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.binary_relevance import (
+    LabelCounts,
+    RelevanceLeaveOneOut,
+    RelevanceScores,
+    compile_relevance,
+    first_score,
+    split_scores,
+)
+from nbtext.bayes.class_statistics import ClassStatistics, LabelSets
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.label_calibration import (
     DEFAULT_THRESHOLD,
+    MACRO_F1,
+    UNFITTED,
+    MultilabelEstimate,
     MultilabelFit,
     log_odds_of,
+    select_multilabel,
 )
+from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
 from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.task import align, no_prediction_sets
-from nbtext.numerics import log, sigmoid
+from nbtext.model.task import Task, align, no_prediction_sets
+from nbtext.numerics import exp, log, log_odds, sigmoid
 from nbtext.records import frozen
+
+if TYPE_CHECKING:
+    from nbtext.bayes.smoothing import Selection
+    from nbtext.model.fitted_model import FittedModel
+    from nbtext.model.fitting import Fitting, Learned
+
+# settings that documents with several labels do not have
+OF_ONE_LABEL = str.split("smoothing prior class_weight calibrate min_recall min_precision")
+
+
+@frozen
+class LabelDecision:
+    """When a label is predicted, if documents can have several labels."""
+
+    label: str
+    threshold: float  # the probability from which it is predicted
+    f1: float | None  # leave-one-out; None: no document could be left out
+    is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
 
 
 @frozen(eq=False)
-class SeveralLabels:
+class SeveralLabels(Task):
     """A document has any number of labels. The scorer holds the scores of
     `nbtext.bayes.binary_relevance`.
 
@@ -43,8 +77,6 @@ class SeveralLabels:
     """
 
     name: ClassVar[str] = "several"
-    is_exclusive: ClassVar[bool] = False
-    calibration: ClassVar[Calibration] = Calibration()  # its labels do not exclude each other
 
     labels: Labels
     log_prior: Annotated[Floats, LOG_PRIOR]
@@ -61,20 +93,85 @@ class SeveralLabels:
         log_prior = log(statistics.class_documents + 0.5) - log(statistics.n_documents + 1)
         return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
 
+    @classmethod
+    def check_settings(cls, features: FeatureSettings, settings: ModelSettings) -> None:
+        """See Task."""
+        several = "documents with several labels"
+        is_linear = settings.is_linear
+        if settings.model != AUTO and not is_linear:
+            hint = "leave out ‹model› for Naive Bayes, or use ‹model=svm› or nbsvm"
+            raise SettingsError(
+                f"{settings.model} cannot be trained on {several}", where="model", hint=hint
+            )
+        if not is_linear and (not features.is_counting or features.idf != "none"):
+            what = f"Naive Bayes of {several} needs counts without weights"
+            raise SettingsError(what, where="model", hint="use a linear one, such as ‹model=svm›")
+        if settings.optimize not in (None, MACRO_F1):
+            hint = "leave it out to maximize micro-F1, or give macro_f1"
+            what = f"{settings.optimize} can be optimized only for documents with one label each"
+            raise SettingsError(what, where="optimize", hint=hint)
+        default = ModelSettings()
+        wrong = [name for name in OF_ONE_LABEL if getattr(settings, name) != getattr(default, name)]
+        for name in ["select"] * (features.select is not None) + wrong:
+            hint = "leave out this option, or train on documents with one label each"
+            raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
+
+    @property
+    def estimate(self) -> MultilabelEstimate | None:
+        """See Task."""
+        return self.fit.estimate
+
+    @property
+    def n_scores(self) -> int:
+        """See Task."""
+        return len(self.labels) * len(self.fit.combination.weights)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """See Task."""
+        return dict.fromkeys(("smoothing", "calibration", "thresholds", "nonconformity"), True)
+
+    @property
+    def posteriors(self) -> LabelPosteriors | None:
+        """See Task."""
+        return self.fit.posteriors
+
+    def belongs_to(self, settings: ModelSettings) -> bool:
+        """See Task."""
+        return settings.is_linear == (self.fit.smoothing is None)
+
+    def with_selection(self, selection: Selection | None) -> Self:
+        """See Task; nothing calibrates several labels again."""
+        return replace(self, fit=replace(self.fit, estimate=None))
+
     def split(self, scores: Floats) -> RelevanceScores:
         """Return the two scores of each document and label, from those of the scorer, (n_documents,
         n_scores).
         """
         return split_scores(scores, self.priors)
 
-    def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
-        """See Task."""
-        return log(self.judge(scores, lengths)[0])
-
     def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, None]:
         """See Task."""
-        log_odds = log_odds_of(self.fit.combination, self.split(scores), lengths)
-        return sigmoid(log_odds), None
+        return sigmoid(log_odds_of(self.fit.combination, self.split(scores), lengths)), None
+
+    def scorer_of_labels(self, scorer: LinearScorer) -> LinearScorer:
+        """See Task; the weights of the first score are against the rest."""
+        return first_score(scorer, len(self.labels))
+
+    def inspect(self, classes: Sequence[int]) -> dict[str, Any]:
+        """See Task."""
+        fit = self.fit
+        f1 = None if fit.estimate is None else fit.estimate.label_f1.tolist()
+        decisions = tuple(
+            LabelDecision(self.labels[k], float(fit.thresholds[k]), f1 and f1[k], k in fit.fallback)
+            for k in classes
+        )
+        mu, alpha = fit.smoothing or (None, None)
+        return {"smoothing": None, "mu": mu, "alpha": alpha, "decisions": decisions}
+
+    def margins(self, log_probabilities: Floats) -> Floats:
+        """See Task; a label is predicted from 0 on."""
+        return np.asarray(log_odds(exp(log_probabilities)) - log_odds(self.fit.thresholds))
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""
@@ -122,3 +219,44 @@ class SeveralLabels:
             estimate=estimate,
             posteriors=fit.posteriors if labels == own else None,
         )
+
+
+def fit_several_labels(given: Fitting, selection: MultilabelFit | None) -> FittedModel:
+    """Fit a model to the counts of documents with several labels: Naive Bayes, or a linear model.
+
+    selection  of Naive Bayes: the smoothing, the calibration and the thresholds; None: they are
+               selected by leave-one-out
+    raises     ModelError: no document has a label, or the counts are of a matrix
+    """
+    from nbtext.model.fitting import fit_linear_model
+
+    counts = given.counts
+    if counts.weighting is not None:
+        raise ModelError(
+            "a matrix of documents with several labels cannot be used for training",
+            hint="train on the texts",
+        )
+    if not counts.labels:
+        raise ModelError("no document has a label", hint="add documents with labels")
+    if given.settings.is_linear:
+        return fit_linear_model(given, _learn_several_labels)
+    weighting = Weighting("binary" if given.features.tf == "binary" else "count")
+    statistics, sample = counts.weigh(weighting)
+    if selection is None:
+        sets = LabelSets.of(counts.sets, counts.labels)
+        corpus = RelevanceLeaveOneOut(LabelCounts.of(statistics), sample, sets, given.unseen)
+        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
+        selection = select_multilabel(corpus, optimize=given.settings.optimize, jobs=given.jobs)
+    smoothing = selection.smoothing or UNFITTED
+    scorer = compile_relevance(statistics, smoothing)
+    task = SeveralLabels.of(counts.labels, counts.statistics, scorer, selection)
+    return given.make_model(task, weighting, scorer, Hyperparameters(smoothing.alpha or 0.0))
+
+
+def _learn_several_labels(given: Fitting, data: Any, n_known: Array) -> Learned:
+    from nbtext.linear.learning import learn_labels
+
+    scorer, hyperparameters, fit = learn_labels(data, given.settings, jobs=given.jobs)
+    counts = given.counts
+    task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
+    return scorer, hyperparameters, task

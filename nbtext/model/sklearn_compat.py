@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import Array, Floats
 from nbtext.bayes.settings import AUTO, BEST, OF_CHOSEN_MODELS, ModelSettings
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Block
 from nbtext.documents.fields import (
     Label,
     SoftLabel,
@@ -23,13 +24,15 @@ from nbtext.documents.fields import (
     read_weight,
     text_of,
 )
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import Source
 from nbtext.errors import InputError, NbtextError, SettingsError, number_of
 from nbtext.features.matrix import Matrix, number_columns
 from nbtext.features.settings import OF_WEIGHTING, FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import MAX_LABEL_COLUMNS, FittedModel
-from nbtext.model.predictions import rank_labels
-from nbtext.numerics import exp, log, log1p
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import LABEL_TYPES, MAX_LABEL_COLUMNS, FittedModel
+from nbtext.model.predictions import Labels
+from nbtext.numerics import log_odds
 from nbtext.settings import check_rules, convert_parameters, list_settings
 
 
@@ -398,28 +401,33 @@ def _read_hard_labels(y: Any) -> GivenLabels:
     )
 
 
-def count_given_documents(
-    documents: Matrix | list[str],
-    given: GivenLabels,
-    settings: FeatureSettings,
-    *,
-    sample_size: int | None,
-) -> tuple[CorpusCounts, Integers]:
-    """Return the counts of documents and labels, and the index of the document that each retained
-    one is.
+class GivenDocuments(Source):
+    """Texts, or rows of a matrix, in memory.
 
-    sample_size  how many documents the counts retain; None: all
+    given   their labels; None: they have none
+    raises  InputError: there are not as many labels as texts
     """
-    corpus_counter = CorpusCounter(settings, sample_size=sample_size)
-    batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
-    batch.labels = list(given.labels)
-    batch.shares = dict(given.shares)
-    batch.weights = given.weights
-    batch.row_numbers = range(len(batch))
-    corpus_counter.add(batch)
-    counts = corpus_counter.finish()
-    rows = np.array([] if counts.sample.rows is None else counts.sample.rows, dtype=np.int64)
-    return replace(counts, sample=replace(counts.sample, rows=None)), rows
+
+    def __init__(self, documents: Matrix | list[str], given: GivenLabels | None) -> None:
+        super().__init__([], Counter(), InputSettings())
+        self._documents = documents
+        self.batch = documents.batch() if isinstance(documents, Matrix) else text_batch(documents)
+        self.n_documents = len(self.batch)
+        if given is not None:
+            check_paired(self.n_documents, len(given.labels))
+            self.batch.labels = list(given.labels)
+            self.batch.shares = dict(given.shares)
+            self.batch.weights = given.weights
+            if given.weights is not None:
+                check_paired(self.n_documents, len(given.weights))
+
+    def first_matrix(self) -> Any:
+        """See Source."""
+        return self._documents if isinstance(self._documents, Matrix) else None
+
+    def blocks(self) -> Iterator[Block]:
+        """See Source; there is one."""
+        yield self.batch.block()
 
 
 def label_values(model: FittedModel) -> Array:
@@ -445,53 +453,38 @@ def arrange_columns(model: FittedModel, values: Floats, *, absent: float) -> Flo
     return arranged
 
 
-def _log_odds(probabilities: Floats) -> Floats:
-    """Return log p / (1 - p); finite for 0 and 1, too."""
-    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
-    return np.asarray(log(bounded) - log1p(-bounded))
+LEAST = float(log_odds(np.zeros(1))[0])  # of a label that a text cannot have
 
 
-LEAST = float(_log_odds(np.zeros(1))[0])  # of a label that a text cannot have
-
-
-def _margins(model: FittedModel, log_probabilities: Floats) -> Floats:
-    """Return the values that decide, (n_texts, n_labels): the label with the largest one, or each
-    label from 0 on.
+def convert_labels(model: FittedModel, labels: list[Labels]) -> Any:
+    """Return the predicted labels of each text in their type: an array, with None where a target of
+    precision withholds one; or, of several, a list of tuples or an indicator matrix.
     """
-    if not model.task.is_exclusive:
-        return _log_odds(exp(log_probabilities)) - _log_odds(model.task.fit.thresholds)
-    offsets = model.calibration.decision_offsets
-    return log_probabilities if offsets is None else log_probabilities + offsets
-
-
-def decide(model: FittedModel, log_probabilities: Floats) -> Any:
-    """Return the label of each text, as an array, with None where a target of precision withholds
-    it; with several labels, a list of tuples or an indicator matrix.
-
-    log_probabilities  (n_texts, n_labels)
-    """
-    values = model.label_values
-    margins = _margins(model, log_probabilities)
-    if model.task.is_exclusive:
-        classes = margins.argmax(axis=1)
-        labels = np.array(values)[classes]
-        if model.calibration.min_probabilities is None:
-            return labels
-        found = labels.astype(object)
-        found[model.calibration.are_withheld(exp(log_probabilities), classes)] = None
+    if not model.kind.form.is_list:
+        places = {label: k for k, label in enumerate(model.labels)}
+        classes = np.array([places[own[0]] if own else -1 for own in labels], dtype=np.int64)
+        found = np.array(model.label_values)[classes]
+        if model.calibration.min_probabilities is not None:
+            found = found.astype(object)
+            found[classes < 0] = None
         return found
-    chosen = margins >= 0
-    if model.label_columns is not None:
-        return arrange_columns(model, chosen.astype(np.float64), absent=0).astype(np.int64)
-    return rank_labels(chosen, exp(log_probabilities), values)
+    if model.label_columns is None:
+        convert = LABEL_TYPES[model.label_type]
+        return [tuple(map(convert, own)) for own in labels]
+    matrix = np.zeros((len(labels), model.label_columns), dtype=np.int64)
+    for row, own in enumerate(labels):
+        matrix[row, list(map(int, own))] = 1
+    return matrix
 
 
 def decision_values(model: FittedModel, log_probabilities: Floats) -> Floats:
-    """Return the values that determine the labels; see TextClassifier.decision_function."""
-    values = arrange_columns(model, _margins(model, log_probabilities), absent=LEAST)
-    return np.asarray(
-        values[:, 1] - values[:, 0] if model.task.fit is None and values.shape[1] == 2 else values
-    )
+    """Return the values that determine the labels; see TextClassifier.decision_function.
+
+    log_probabilities  (n_texts, n_labels)
+    """
+    values = arrange_columns(model, model.task.margins(log_probabilities), absent=LEAST)
+    is_difference = model.kind.compares and values.shape[1] == 2
+    return np.asarray(values[:, 1] - values[:, 0] if is_difference else values)
 
 
 def accuracy(predicted: Any, y: Any) -> float:

@@ -50,7 +50,7 @@ def batch_predictor(
     """Return the function that predicts a batch, with explanations if the decisions ask for
     them.
     """
-    decisions.check(model.labels, model.task.is_exclusive)
+    model.kind.check_decisions(decisions, model.labels)
     if decisions.explain is None:
         return partial(Predictor(model, is_brief=True).predict_batch, decisions=decisions)
     from nbtext.model.explanation import Explainer

@@ -8,9 +8,9 @@ thresholds. A fitted model has one task, which holds what was fitted to leave-on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from nbtext.arrays import LOG_PRIOR, Array, Floats, Integers
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.conformal import nonconformity
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate
+from nbtext.bayes.prevalence import MeanPosteriors
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, rank_labels
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
-from nbtext.numerics import exp
+from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -30,36 +34,67 @@ if TYPE_CHECKING:
 TIE = 1e-12  # expected costs that differ by less are equal
 
 
-class Task(Protocol):
+class Task:
     """What a prediction is, and how scores become one.
 
     Attributes
     ----------
     name
         As it is stored.
-    is_exclusive
-        Whether labels exclude each other, so that a label is compared with another one.
     labels
         Sorted by code point; class k is `labels[k]`.
     log_prior : (n_labels,)
         Natural logarithm of the prior probability of each label.
-    calibration
-        Turns the scores of labels that exclude each other into probabilities; empty if they do not.
-    fit
-        How scores become probabilities and labels that do not exclude each other; None if they do.
     """
 
     name: ClassVar[str]
-    is_exclusive: ClassVar[bool]
+    labels: Labels
+    log_prior: Floats
 
     @property
-    def labels(self) -> Labels: ...
+    def calibration(self) -> Calibration:
+        """Turns the scores of labels that exclude each other into probabilities; empty if they do
+        not.
+        """
+        return Calibration()
+
     @property
-    def log_prior(self) -> Floats: ...
+    def estimate(self) -> Any:
+        """The leave-one-out estimate for new documents; None if no document could be left out."""
+        raise NotImplementedError
+
     @property
-    def calibration(self) -> Calibration: ...
+    def n_scores(self) -> int:
+        """Number of scores of a document."""
+        return len(self.labels)
+
     @property
-    def fit(self) -> Any: ...
+    def parts(self) -> Mapping[str, Any]:
+        """What is fitted to leave-one-out scores, by name; None: the model does not have it."""
+        raise NotImplementedError
+
+    @property
+    def posteriors(self) -> Any:
+        """Probabilities of left-out documents, to estimate shares of labels; None: not known."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_settings(cls, features: FeatureSettings, settings: ModelSettings) -> None:
+        """Raise SettingsError if a setting of training does not apply to the documents."""
+
+    def belongs_to(self, settings: ModelSettings) -> bool:
+        """Return whether it can be of a model with these settings of training."""
+        return True
+
+    def with_selection(self, selection: Selection | None) -> Self:
+        """Return the task with the calibration and the estimate of a selection; None: without an
+        estimate.
+        """
+        raise NotImplementedError
+
+    def change_calibration(self, change: Callable[[Calibration], Calibration]) -> Self:
+        """Return the task with a changed calibration, if it has one."""
+        return self
 
     def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """Return the calibrated log-probabilities that follow from scores, (n_documents, n_labels).
@@ -67,6 +102,7 @@ class Task(Protocol):
         scores   (n_documents, n_scores), of the scorer
         lengths  (n_documents,), known tokens
         """
+        return log(self.judge(scores, lengths)[0])
 
     def judge(self, scores: Floats, lengths: Array) -> tuple[Floats, Integers | None]:
         """Return the probabilities, (n_documents, n_labels), and the class of the one label of each
@@ -75,6 +111,19 @@ class Task(Protocol):
         None in place of the classes: the probabilities decide. See `log_probabilities` for the
         parameters.
         """
+        raise NotImplementedError
+
+    def scorer_of_labels(self, scorer: LinearScorer) -> LinearScorer:
+        """Return the scorer whose weights tell for and against each label."""
+        return scorer
+
+    def inspect(self, classes: Sequence[int]) -> dict[str, Any]:
+        """Return the values of an `Inspection` that this task has, and others do not."""
+        return {}
+
+    def margins(self, log_probabilities: Floats) -> Floats:
+        """Return the values that determine the labels, (n_documents, n_labels)."""
+        raise NotImplementedError
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """Return the predictions with the labels that follow from the probabilities; one with a
@@ -85,26 +134,55 @@ class Task(Protocol):
         SettingsError
             `coverage` is set, and the model has no nonconformity scores.
         """
+        raise NotImplementedError
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Any:
         """Return what was fitted to leave-one-out scores, for a model of other labels.
 
         hyperparameters  of the model
         """
+        raise NotImplementedError
 
 
 @frozen(eq=False)
-class OneLabel:
+class OneLabel(Task):
     """A document has exactly one label; the labels exclude each other."""
 
     name: ClassVar[str] = "one"
-    is_exclusive: ClassVar[bool] = True
-    fit: ClassVar[None] = None
 
     labels: Labels
     log_prior: Annotated[Floats, LOG_PRIOR]
-    calibration: Calibration = field(default_factory=Calibration)
+    calibration: Calibration = Calibration()
     estimate: LeaveOneOutEstimate | None = None
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """See Task."""
+        calibration = self.calibration
+        return {
+            "model": True,
+            "weights": True,
+            "smoothing": True,
+            "calibration": calibration.temperature,
+            "decision_offsets": True,
+            "outlier_threshold": calibration.outlier_threshold,
+            "nonconformity": calibration.nonconformity,
+        }
+
+    @property
+    def posteriors(self) -> MeanPosteriors | None:
+        """See Task."""
+        return self.calibration.mean_posteriors
+
+    def with_selection(self, selection: Selection | None) -> Self:
+        """See Task."""
+        if selection is None:
+            return replace(self, estimate=None)
+        return replace(self, calibration=selection.calibration, estimate=selection.estimate)
+
+    def change_calibration(self, change: Callable[[Calibration], Calibration]) -> Self:
+        """See Task."""
+        return replace(self, calibration=change(self.calibration))
 
     def log_probabilities(self, scores: Floats, lengths: Array) -> Floats:
         """See Task."""
@@ -114,6 +192,11 @@ class OneLabel:
         """See Task."""
         found = self.log_probabilities(scores, lengths)
         return exp(found), self.calibration.decide(found)
+
+    def margins(self, log_probabilities: Floats) -> Floats:
+        """See Task; the label with the largest one is predicted."""
+        offsets = self.calibration.decision_offsets
+        return log_probabilities if offsets is None else log_probabilities + offsets
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""
@@ -136,21 +219,14 @@ class OneLabel:
         from nbtext.bayes.smoothing import Selection
 
         calibration = self.calibration
-        adjustment = self.calibration.prior_adjustment
-        offsets = calibration.decision_offsets
-        minimums = calibration.min_probabilities
-        calibration = replace(
-            calibration,
-            prior_adjustment=None
-            if adjustment is None
-            else align(adjustment, self.labels, labels, 0.0),
-            decision_offsets=None if offsets is None else align(offsets, self.labels, labels, 0.0),
-            min_probabilities=None
-            if minimums is None
-            else align(minimums, self.labels, labels, 0.0),
-            mean_posteriors=calibration.mean_posteriors if labels == self.labels else None,
+        aligned: dict[str, Any] = {}
+        for name in ("prior_adjustment", "decision_offsets", "min_probabilities"):
+            values = getattr(calibration, name)
+            aligned[name] = None if values is None else align(values, self.labels, labels, 0.0)
+        posteriors = calibration.mean_posteriors if labels == self.labels else None
+        return Selection(
+            hyperparameters, replace(calibration, **aligned, mean_posteriors=posteriors)
         )
-        return Selection(hyperparameters, calibration)
 
     def _withhold(self, predictions: Predictions) -> Predictions:
         """Return the predictions without the labels that a target of precision withholds."""

@@ -6,14 +6,16 @@ imported meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
+from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
+from nbtext.documents.settings import already_counted
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
-from nbtext.features.stored_documents import Spill
+from nbtext.features.stored_documents import Spill, scratch_folder
 from nbtext.kernel import HAS_KERNEL
 from nbtext.model.corpus_counts import SAMPLE_SIZE, SELECTION_SIZE, CorpusCounts
 from nbtext.model.source_counting import (
@@ -22,6 +24,17 @@ from nbtext.model.source_counting import (
     count_in_threads,
     source_features,
 )
+from nbtext.records import frozen
+from nbtext.registry import (
+    Application,
+    check_kind,
+    has_application,
+    import_place,
+    left_out,
+    list_applications,
+    load_method,
+)
+from nbtext.settings import check_rules, list_options, make_record, refuse
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -40,58 +53,161 @@ MAX_SHORT_WORDS = 40.0
 Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
 
+# the applications of the options that use unlabeled documents
+USES = {"em": "unlabeled", "keywords": "keywords", "vectors": "vectors"}
+# Ways to fit of later layers, by the name of the model; each place is imported when it is used. The
+# function gets what to train on, and how, the source, and the callback of what is read.
+WAYS = {BEST: "nbtext.evaluation.search:train_best"}
+
 # settings of features: words that these leave out or change would come back from a table
 NOT_WITH_VECTORS = str.split(
     "stem strip_accents vocabulary hash_bits min_df max_df max_features select idf"
 )
 
 
-def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how to compute
-    source: Source,
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    executor: Executor | None = None,
-    is_saved: bool = False,
-    spill: Spill | None = None,
-) -> TrainedModel:
-    """Train on all documents of a source; the result does not depend on the number of threads.
+class Step(NamedTuple):
+    """What the options of an application ask a command for; it is imported when it is called.
 
-    Parameters
-    ----------
-    jobs
-        Number of threads.
-    executor
-        Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
-    is_saved
-        Whether the caller only saves the model, and does not update or refit it in memory. Then
-        fewer documents are retained while it is trained.
-    spill
-        Where documents go that are too many for memory, if the model needs all of them and can be
-        fitted to documents in blocks. None: in temporary files of the system.
+    names     of the options that are given
+    settings  a record of them
     """
-    features = source_features(source, features)
+
+    names: list[str]
+    application: Application
+    place: str
+    settings: Any
+
+    def __call__(self, training: Training) -> TrainedModel:
+        from nbtext.model.fitted_model import TrainedModel
+
+        place = f"{self.application.package}.{self.place}"
+        function = self.application.load(self.place)
+        check_kind(function, Callable, place)
+        trained: TrainedModel = function(self.settings, training)
+        check_kind(trained, TrainedModel, f"{place}()")
+        return trained
+
+
+# opens documents to train on; the callback is called with each block that is read
+Documents = Callable[[], AbstractContextManager[tuple["Source", OnBatch | None]]]
+
+
+@frozen(kw_only=True, eq=False)
+class Training:
+    """What a model is trained on, and how.
+
+    labeled    opens the labeled documents
+    unlabeled  opens further documents, without their labels; None: there are none
+    way        the name of a way to fit, one of WAYS; None: the settings say all
+    given      the names of the settings that were given, which a search keeps
+    step       of an application: trains the model instead; None: no application does
+    task       the name of the task; None: it follows from the label sets
+    jobs       number of threads
+    executor   counts the documents instead of threads; `nbtext.cluster` has one for Dask
+    is_saved   whether the caller only saves the model, and does not update or refit it in memory.
+               Then fewer documents are retained while it is trained
+    folder     of temporary files, of documents that are too many for memory; None: that of the
+               system
+    say        is called with lines for people
+    show       is called with the result of a search
+    """
+
+    labeled: Documents
+    settings: ModelSettings
+    features: FeatureSettings = FeatureSettings()
+    unlabeled: Documents | None = None
+    way: str | None = None
+    given: Collection[str] = ()
+    step: Step | None = None
+    task: str | None = None
+    jobs: int = 1
+    executor: Executor | None = None
+    is_saved: bool = False
+    folder: str | None = None
+    say: Callable[..., None] = lambda *_: None
+    show: Callable[[Any], None] = lambda _: None
+
+
+def find_step(command: str, given: Mapping[str, Any]) -> Step | None:
+    """Return the step of an application that given options ask for; one that includes the options
+    of others.
+
+    command  which has the options
+    raises   SettingsError: given settings exclude or need each other
+    """
+    steps = []
+    for application in list_applications():
+        if command not in application.options:
+            continue
+        place, step = application.options[command]
+        names: list[str] = []
+        with left_out(application.package):
+            record = application.load(place)
+            names = [field.name for field, _ in list_options(record) if field.name in given]
+        if names:
+            check_rules(getattr(record, "RULES_OF_COMMAND", ()), given)
+            steps.append(Step(names, application, step, make_record(record, given)))
+    for found in steps:
+        if all(hasattr(found.settings, name) for each in steps for name in each.names):
+            return found  # its settings have the options of all
+    if steps:
+        what = (
+            f"cannot be combined with ‹{steps[0].names[0]}›, because each of them trains the model"
+        )
+        raise SettingsError(what, where=steps[1].names[0], hint="leave out one of them")
+    return None
+
+
+def train_model(given: Training) -> TrainedModel:
+    """Train a model; the result does not depend on the number of threads."""
+    if given.step is not None:
+        return given.step(given)
+    if given.unlabeled is not None:
+        if given.settings.vectors is None:
+            needed = " or ".join(
+                f"‹{name}›" for name, each in USES.items() if has_application(each)
+            )
+            raise SettingsError(f"needs {needed}", where="unlabeled", hint=f"add {needed}")
+        given = load_method("add_unlabeled_words")(given, given.unlabeled)
+    with given.labeled() as (source, on_batch):
+        if given.way is None:
+            return train_on_source(given, source, on_batch)
+        model: TrainedModel = import_place(WAYS[given.way])(given, source, on_batch)
+        return model
+
+
+def train_on_source(
+    given: Training, source: Source, on_batch: OnBatch | None = None
+) -> TrainedModel:
+    """Train the model of the settings on all documents of a source."""
+    model_settings = given.settings
+    features = source_features(source, given.features)
     check_features(features, model_settings)
+    if given.executor is not None and source.first_matrix() is not None:
+        raise refuse("cluster", already_counted())
     size = sample_size(features, model_settings)
     is_selected = model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None
     # the more documents, the less strict a threshold must be
     is_selected &= features.is_counting and not model_settings.has_targets
-    if is_saved and is_selected and size is not None and source.has_single_labels:
+    if given.is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
-    if spill is None:
-        import tempfile
 
-        spill = Spill(tempfile.gettempdir())
+    def say_stored(n_bytes: int | None, folder: str) -> None:
+        needed = "" if n_bytes is None else f": about {n_bytes / 1e9:,.1f} GB"
+        what = (
+            "the counted documents are too many to be kept in memory, and go to temporary files in"
+        )
+        given.say(f"{what} {folder}{needed}")
+
+    spill = Spill(given.folder or scratch_folder("-"), source.size, say_stored)
     n_retained = max(SAMPLE_SIZE, model_settings.keep_sample or 0)
     is_blocked = can_be_blocked(model_settings)
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         task = CountingTask(each, size, spill=spill if is_blocked else None)
-        if executor is not None:
-            return executor(source, task, on_batch)
-        return count_in_threads(source, task, jobs, on_batch)
+        if given.executor is not None:
+            return given.executor(source, task, on_batch)
+        return count_in_threads(source, task, given.jobs, on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -109,8 +225,8 @@ def train_on_source(  # noqa: PLR0913 - what to train on, what to fit, and how t
                 )
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
-        counts = counts.retain(n_retained)
-        model = train_on_counts(counts, features, model_settings, jobs=jobs)
+        counts = replace(counts.retain(n_retained), chosen_task=given.task)
+        model = train_on_counts(counts, features, model_settings, jobs=given.jobs)
     finally:
         spill.close()
     from nbtext.model.fitted_model import make_trained_model

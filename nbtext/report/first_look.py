@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
+from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 from nbtext.registry import has_application, load_method, offer
 from nbtext.report.label_mistakes import find_mistakes
@@ -34,7 +35,7 @@ class FirstLook:
     repeated       number of documents that repeat another one, and number of documents among which
                    they were counted
     near           about which share of the texts are near duplicates of another one
-    is_exclusive   whether each document has exactly one label
+    has_one_label  whether each document has exactly one label
     is_training    whether a model is trained on them, so that a label with one document matters
     """
 
@@ -43,7 +44,7 @@ class FirstLook:
     empty: int = 0
     repeated: tuple[int, int] = (0, 0)
     near: float = 0.0
-    is_exclusive: bool = True
+    has_one_label: bool = True
     is_training: bool = True
 
 
@@ -65,7 +66,7 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
         int(sum(empty.values())),
         (n_repeated, len(hashes)),
         _estimate_near(counts, views),
-        statistics.totals is None,
+        TASKS[counts.task].has_one_label,
     )
 
 
@@ -116,7 +117,7 @@ def format_first_look(
         names = list_some(map(printable, single))
         lines.append(f"{number_of(len(single), 'label')} with only one document: {names}")
     if look.is_training:
-        lines += find_mistakes(look.labels, is_exclusive=look.is_exclusive)
+        lines += find_mistakes(look.labels, has_one_label=look.has_one_label)
     n_repeated, n_compared = look.repeated
     if n_compared >= COMPARED and n_repeated >= REPEATED * n_compared:
         repeated = f"{n_repeated / n_compared:.0%} of the documents"
@@ -128,7 +129,7 @@ def format_first_look(
             "them is too high for new texts; nbtext review lists them, and evaluate --group-field keeps documents of "
             "one origin together"
         )
-    if not look.is_exclusive or len(look.labels) < 2 or look.documents < COMPARED:
+    if not look.has_one_label or len(look.labels) < 2 or look.documents < COMPARED:
         return lines
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))
     share = look.labels[largest] / max(1, look.documents)

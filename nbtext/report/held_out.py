@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbtext.evaluation.outcomes import PredictedBatch, true_sets
-from nbtext.model.tasks import TASKS
+from nbtext.model.tasks import TASKS, find_task
 from nbtext.report.predictions import prediction_rows, text_of_labels
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
@@ -23,7 +23,7 @@ class HeldOutPredictions:
 
     def __init__(self, separator: str) -> None:
         self._found: list[tuple[Any, OutputRow]] = []  # a place, and a row
-        self._form = TASKS["one"].form
+        self._form = TASKS[find_task(True)].form
         self._separator = separator
 
     def record(self, batch: PredictedBatch) -> None:

@@ -11,7 +11,6 @@ from nbtext.errors import list_some, number_of, printable
 from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.model.inspection import (
     Inspection,
-    LabelDecision,
     MatrixInspection,
     WordView,
 )
@@ -25,6 +24,8 @@ from nbtext.settings import format_value
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
+
+    from nbtext.model.several_labels import LabelDecision
 
 ESTIMATES = ("accuracy", "log_loss", "micro_f1", "macro_f1", "precision_at_1")
 FEATURE_COLUMNS = tuple(

@@ -31,11 +31,11 @@ _object = re.compile(r"""\{\s*(['"]).*\1\s*:.*\}""", re.DOTALL)
 _list = re.compile(r"""\[\s*(['"]).*\1\s*,?\s*\]""", re.DOTALL)
 
 
-def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[str]:
+def find_mistakes(labels: Mapping[str, int], *, has_one_label: bool) -> Iterator[str]:
     """Yield a line for each kind of mistake.
 
     labels        the number of documents of each label
-    is_exclusive  whether each document has one label
+    has_one_label  whether each document has one label
     """
     groups = [sorted(group) for group in _group_alike(labels).values() if len(group) > 1]
     if groups:
@@ -53,7 +53,7 @@ def find_mistakes(labels: Mapping[str, int], *, is_exclusive: bool) -> Iterator[
         if own:
             look = "looks" if len(own) == 1 else "look"
             yield f"{number_of(len(own), 'label')} {look} like {kind}: {_name(own)}; {advice}"
-    if is_exclusive:
+    if has_one_label:
         yield from _find_joined(labels)
 
 

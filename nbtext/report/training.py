@@ -30,13 +30,13 @@ def format_training_summary(model: TrainedModel) -> str:
     chosen = fitted.hyperparameters
     expected = fitted.estimate
     n_labels = len(fitted.labels)
-    is_single = statistics.totals is None
+    is_single = fitted.kind.has_one_label
     labels = number_of(n_labels, "label")
     if not is_single:
         n_given = float(statistics.class_documents.sum())
         labels += f" ({n_given / max(1, statistics.n_documents):.2f} per document)"
     name = settings.model + " with binary counts" * fitted.is_binary_selected
-    names = [name] * (settings.model != AUTO) + ["multi-label"] * (not is_single)
+    names = [name] * (settings.model != AUTO) + [fitted.kind.title] * (not is_single)
     counted = (
         number_of(statistics.n_documents, "document"),
         labels,
@@ -181,25 +181,16 @@ def format_approximation(model: TrainedModel) -> str | None:
     None: no part.
     """
     fitted = model.fitted
-    calibration = fitted.calibration
-    found = {
-        "calibration": calibration.temperature,
-        "nonconformity": calibration.nonconformity,
-        "outlier_threshold": calibration.outlier_threshold,
-    }
-    is_exclusive = fitted.task.is_exclusive
-    there = [
-        name for name in fitted.approximate if not is_exclusive or found.get(name, name) is not None
-    ]
+    there = [name for name in fitted.approximate if fitted.task.parts.get(name) is not None]
     if not there:
         return None
     advice = "train with --keep-sample N to retain the documents that they are fitted to"
-    if is_exclusive and model.load_counts is not None:
+    if fitted.kind.has_one_label and model.load_counts is not None:
         advice = f"refit them with nbtext calibrate or {advice}"
     if model.statistics.is_fractional:
         advice = "refit them with nbtext calibrate on documents that the model was not trained on"
     whose = "not fitted to all documents"
-    if fitted.estimate is not None and is_exclusive:
+    if fitted.estimate is not None and fitted.kind.has_one_label:
         seen = number_of(fitted.estimate.documents, "document")
         whose = f"fitted on {seen} of the retained sample"
     return f"approximate ({whose}): {', '.join(there).replace('_', ' ')}; {advice}"
@@ -236,7 +227,6 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
     if model.fitted.model_settings.vectors:
         given.append("--vectors")
     without = f"without {' and '.join(given)}, " if given else ""
-    best = " or --model best" if model.fitted.task.is_exclusive else ""
     share = 0.0
     if features.ngrams == (1, 1) and vocabulary is not None:
         share = compute_unspaced_share(vocabulary, statistics.feature_occurrences, features.fields)
@@ -244,13 +234,13 @@ def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
         what = (
             f"{share:.0%} of the words are runs of a script without spaces, such as Chinese or Thai"
         )
-        characters = f"--analyzer char --ngrams 1,3{best}"
+        characters = "--analyzer char --ngrams 1,3 or --model best"
     else:
         share = compute_mark_share(text)
         if share < MARKED:
             return None
         what = f"{share:.0%} of the letters are marks, such as vowel signs of Arabic, Hebrew or Hindi, at which words are cut"
-        characters = f"--analyzer char_wb --ngrams 2,4{best}"
+        characters = "--analyzer char_wb --ngrams 2,4 or --model best"
         if pattern := make_pattern_of_marks(text):
             what += f": --token-pattern '{pattern}' keeps them whole"
     return f"{what}; {without}{characters} may be more accurate"

@@ -5,6 +5,7 @@ the solver.
 import os
 import resource
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from nbtext.features.stored_documents import ArrayFile, MappedArrays, Spill
 from nbtext.kernel import HAS_KERNEL
 from nbtext.linear import blocks, one_vs_rest
 from nbtext.model.fitted_model import FittedModel, TrainedModel
-from nbtext.model.training import train_on_source
+from nbtext.model.training import Training, train_model
 
 pytestmark = pytest.mark.skipif(
     not HAS_KERNEL, reason="without the kernel, all documents stay in memory"
@@ -66,12 +67,14 @@ def corpus(
 def train(
     source: str, *, jobs: int = 2, features: dict[str, Any] | None = None, **settings: Any
 ) -> TrainedModel:
-    return train_on_source(
-        open_source([source], InputSettings()),
-        FeatureSettings(**features or {}),
-        ModelSettings(**{"model": "nbsvm", **settings}),
+    opened = open_source([source], InputSettings())
+    given = Training(
+        labeled=lambda: nullcontext((opened, None)),
+        settings=ModelSettings(**{"model": "nbsvm", **settings}),
+        features=FeatureSettings(**features or {}),
         jobs=jobs,
     )
+    return train_model(given)
 
 
 def assert_alike(found: FittedModel, expected: FittedModel, error: float = 0.02) -> None:

@@ -178,7 +178,7 @@ def test_no_model_is_searched_for_a_matrix(tmp_path: Path) -> None:
     with (tmp_path / "x.npz").open("wb") as file:
         save_matrix(matrix, file)
     source = open_source((str(tmp_path / "x.npz"),), InputSettings())
-    with pytest.raises(SettingsError, match="best needs texts, but the source is a matrix"):
+    with pytest.raises(SettingsError, match="best needs texts, but SOURCE is a matrix"):
         TextClassifier(model="best").fit_source(source)
 
 

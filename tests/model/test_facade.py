@@ -19,7 +19,6 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = ["red round", "red shiny", "green leaf", "yellow long", "yellow soft", "yellow curved"]
@@ -140,25 +139,11 @@ def fit_to_source(classifier: TextClassifier, folder: Path, *, is_separate: bool
     classifier.fit_source(open_source((str(folder / "t.csv"),), settings))
 
 
-def fit_to_matrix(classifier: TextClassifier, folder: Path) -> None:
-    (folder / "t.csv").write_text(
-        "".join(f"{text},{label}\n" for text, label in zip(TEXTS, "aaabbb", strict=True))
-    )
-    source = open_source(
-        (str(folder / "t.csv"),), InputSettings(text_field=("1",), label_field="2")
-    )
-    classifier.fit_matrix(
-        vectorize_source(source, FeatureSettings(ngrams=(1, 2), min_df=2, tf="log", idf="smooth"))
-    )
-
-
 WAYS: dict[str, Callable[[TextClassifier, Path], Any]] = {
     "texts": lambda classifier, _: classifier.fit(TEXTS * 3, list("aaabbb" * 3)),
     "lists": lambda classifier, _: classifier.fit(TEXTS * 3, [[label] for label in "aaabbb" * 3]),
     "source": fit_to_source,
     "fields": lambda classifier, folder: fit_to_source(classifier, folder, is_separate=True),
-    "matrix": fit_to_matrix,
-    "partial": lambda classifier, _: classifier.partial_fit(TEXTS * 3, list("aaabbb" * 3)),
     "forget": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).forget(TEXTS[:1], ["a"]),
     "merge": lambda classifier, _: classifier.fit(TEXTS, list("aaabbb")).merge(
         TextClassifier().fit(["a text"], ["c"])

@@ -1,6 +1,7 @@
 """Linear multi-label models: trained, saved, predicted, explained, and what they refuse."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from nbtext.linear import learning
 from nbtext.linear.one_vs_rest import OneVsRest
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.training import train_on_source
+from nbtext.model.training import Training, train_model
 from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", ["svm", "nbsvm"])
@@ -106,7 +107,14 @@ def test_threads_and_order_change_nothing(
 def train(path: Path, model_settings: ModelSettings, jobs: int = 1) -> TrainedModel:
     """Train on JSON lines with a list of labels, with log TF-IDF."""
     source = open_source([str(path)], InputSettings(label_field="labels"))
-    return train_on_source(source, FeatureSettings(**LOG_TFIDF), model_settings, jobs=jobs)
+    features = FeatureSettings(**LOG_TFIDF)
+    given = Training(
+        labeled=lambda: nullcontext((source, None)),
+        settings=model_settings,
+        features=features,
+        jobs=jobs,
+    )
+    return train_model(given)
 
 
 @MODELS

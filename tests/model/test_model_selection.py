@@ -1,5 +1,7 @@
 """`model="auto"`: exact leave-one-out selects the event model, and counts or binary counts."""
 
+from contextlib import nullcontext
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,6 @@ from nbtext.bayes.few_documents import MAX_CLASS_DOCUMENTS, TRIED_SMOOTHINGS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.features.settings import FeatureSettings
 from nbtext.model import corpus_counts, fitting, training
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.growth import calibrate_model, merge_models, refit
@@ -267,9 +268,13 @@ def test_a_model_that_is_only_saved_retains_fewer_documents(
     found = []
     for is_saved in (False, True):
         source = open_source([str(tmp_path / "in")], InputSettings())
-        trained = training.train_on_source(
-            source, FeatureSettings(), ModelSettings(), jobs=jobs, is_saved=is_saved
+        given = training.Training(
+            labeled=partial(nullcontext, (source, None)),
+            settings=ModelSettings(),
+            jobs=jobs,
+            is_saved=is_saved,
         )
+        trained = training.train_model(given)
         save_model_file(trained, tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
         assert len(trained.counts.sample) == (50 if is_saved else 300)

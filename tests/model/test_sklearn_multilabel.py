@@ -89,8 +89,8 @@ def test_lists_of_zeros_and_ones_are_an_indicator_matrix(form: Any) -> None:
 class OfNumbers(TextClassifier):
     """Texts of the numbers that scikit-learn's checks give: each value is a word."""
 
-    def _log_posterior(self, X: Any, jobs: int = 1) -> Any:
-        return super()._log_posterior(write_numbers(X), jobs)
+    def _score(self, X: Any, jobs: int) -> Any:
+        return super()._score(write_numbers(X), jobs)
 
     def fit(self, X: Any, y: Any) -> OfNumbers:
         super().fit(write_numbers(X), y)

@@ -17,7 +17,6 @@ from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
-from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 from nbtext.registry import check_kind, left_out, list_applications
 from nbtext.settings import list_settings
@@ -56,7 +55,7 @@ class Exporter:
         """Raise ModelError if the format does not support a model, or what decides on its
         labels.
         """
-        TASKS[model.task.name].require("export")
+        model.kind.load("export")(model.task)  # an error, if no program can decide like it
         self.check(model)
         check_decisions(model, self.decides)
 
@@ -149,9 +148,6 @@ def check_analyzer(model: FittedModel) -> None:
     choose its labels.
     """
     named_features(model)
-    if not model.task.is_exclusive and model.model_settings.is_linear:
-        what = "linear models of several labels cannot be exported"
-        raise ModelError(what, hint="train a Naive Bayes model, such as --model auto")
     settings = model.feature_settings
     check_translated(settings, (*TRANSLATED, "view"))
     if has_own_pattern(settings):
@@ -190,25 +186,35 @@ def list_numbers(model: FittedModel) -> dict[str, Any]:
         "scales": scorer.scales,
         "idf": model.weighting.list_idf(scorer.n_features) if has_idf else None,
     }
-    task: Any = model.task
-    if not task.is_exclusive:
-        _, combination = task.fit.naive_bayes
-        return numbers | {
-            "mixture": np.array(combination.weights),
-            "exponent": combination.exponent,
-            "intercept": combination.intercept,
-            "prior_weight": combination.prior_weight,
-            "slope": combination.slope,
-            "priors": task.priors,
-            "biases": combination.biases,
-            "thresholds": task.fit.thresholds,
-        }
+    return {**numbers, **model.kind.load("export")(model.task)}
+
+
+def number_one_label(task: Any) -> dict[str, Any]:
+    """Return the numbers that turn scores into probabilities and the label; see `list_numbers`."""
     calibration = task.calibration
     scaling = calibration.temperature or TemperatureScaling(1.0, 0.0)
-    return numbers | {
+    return {
         "a": scaling.a,
         "b": scaling.b,
         "noise": scaling.noise,
         "prior_adjustment": calibration.prior_adjustment,
         "shift": calibration.decision_offsets,
+    }
+
+
+def number_several_labels(task: Any) -> dict[str, Any]:
+    """Return the numbers that turn scores into probabilities and labels; see `list_numbers`.
+
+    raises  ModelError: the model is linear
+    """
+    _, combination = task.fit.naive_bayes
+    return {
+        "mixture": np.array(combination.weights),
+        "exponent": combination.exponent,
+        "intercept": combination.intercept,
+        "prior_weight": combination.prior_weight,
+        "slope": combination.slope,
+        "priors": task.priors,
+        "biases": combination.biases,
+        "thresholds": task.fit.thresholds,
     }

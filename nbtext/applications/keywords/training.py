@@ -6,12 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtext.applications.keywords.keywords import KeywordFit, extend_ngrams, train_with_keywords
-from nbtext.bayes.settings import ModelSettings
-from nbtext.cli import running
-from nbtext.cli.train import Train, check_texts
 from nbtext.errors import list_some, number_of, printable
 from nbtext.model.corpus_counts import SAMPLE_SIZE
 from nbtext.model.source_counting import count_source, count_unlabeled, source_features
+from nbtext.model.training import Training
 from nbtext.settings import refuse
 
 if TYPE_CHECKING:
@@ -22,29 +20,23 @@ MAX_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 MAX_CUT = 10  # keywords that are named
 
 
-def train_by_keywords(settings: KeywordSettings, given: Train) -> TrainedModel:
+def train_by_keywords(settings: KeywordSettings, given: Training) -> TrainedModel:
     """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other
     unlabeled ones.
     """
     keywords = settings.keywords
     assert keywords is not None  # the option asks for this step
-    check_texts(given, where="keywords")
-    jobs = given.run.jobs
-    unlabeled = given.unlabeled
-    for name in ("label", "missing_labels"):
-        if getattr(given.input, name) and not unlabeled:
-            raise refuse(name, "with --keywords, SOURCE holds unlabeled documents")
-    features = extend_ngrams(keywords, given.features)
+    jobs = given.jobs
     labeled = None
-    with running.open_documents(unlabeled or given.sources, given.input, given.run) as (
-        source,
-        on_batch,
-    ):
+    with (given.unlabeled or given.labeled)() as (source, on_batch):
+        for name in ("label", "missing_labels"):
+            if getattr(source.settings, name) and not given.unlabeled:
+                raise refuse(name, "with --keywords, SOURCE holds unlabeled documents")
         features = extend_ngrams(keywords, source_features(source, given.features))
         counts = count_unlabeled(source, features, jobs=jobs, on_batch=on_batch)
         model_input = source.model_input
-    if unlabeled:
-        with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
+    if given.unlabeled:
+        with given.labeled() as (source, on_batch):
             labeled = count_source(
                 source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch
             )
@@ -52,12 +44,12 @@ def train_by_keywords(settings: KeywordSettings, given: Train) -> TrainedModel:
         keywords,
         counts,
         features,
-        ModelSettings(**given.model_settings),
+        given.settings,
         labeled=labeled,
         steps=settings.em or 0,
         jobs=jobs,
     )
-    running.say(*format_keywords(found, len(counts.sample)), quiet=given.run.quiet)
+    given.say(*format_keywords(found, len(counts.sample)))
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
 
 

@@ -134,12 +134,12 @@ def label(given: Label) -> None:
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
         check_table(pool.counts, features, of_vectors)  # an error is said before the session
     names = source.field_names or (ANSWER_TEXT,)
-    is_exclusive = trained is not None and trained.fitted.task.is_exclusive
+    has_one_label = trained is not None and trained.fitted.kind.has_one_label
     file = AnswerFile(
-        output, names, has_lists=given.multi_label or (trained is not None and not is_exclusive)
+        output, names, has_lists=given.multi_label or (trained is not None and not has_one_label)
     )
     try:
-        if is_exclusive and file.has_lists:
+        if has_one_label and file.has_lists:
             what = "the model gives each document one label, and answers can have several"
             hint = "start without this model, or with one of several labels"
             raise SettingsError(what, where=output, hint=hint)

@@ -207,8 +207,8 @@ def estimate_text_prevalence(model: TrainedModel, texts: Sequence[str]) -> Preva
 def check_prevalence(model: TrainedModel) -> MeanPosteriors | LabelPosteriors:
     """Return what the model stores to estimate shares of labels; ModelError if it does not."""
     fitted = model.fitted
-    is_single = fitted.task.is_exclusive
-    known = fitted.calibration.mean_posteriors if is_single else fitted.task.fit.posteriors
+    is_single = fitted.kind.has_one_label
+    known: MeanPosteriors | LabelPosteriors | None = fitted.task.posteriors
     if known is not None:
         return known
     if is_single and not 2 <= len(fitted.labels) <= MAX_SHARES:

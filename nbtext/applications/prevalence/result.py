@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from nbtext.bayes.prevalence import Prevalence
-    from nbtext.model.task import Task
+    from nbtext.model.tasks import TaskKind
 
 PREVALENCE_COLUMNS = str.split("label share low high documents predicted predicted_share")
 
@@ -70,12 +70,12 @@ def _rows(found: Prevalence) -> list[tuple[Any, ...]]:
     return list(zip(found.labels, *(each.tolist() for each in figures), strict=True))
 
 
-def describe_doubts(groups: Mapping[str, Prevalence], task: Task) -> Iterator[str]:
+def describe_doubts(groups: Mapping[str, Prevalence], kind: TaskKind) -> Iterator[str]:
     """Yield a line for what makes estimates uncertain: what is not compared, labels that are not
     measured, and words and certainties that have changed.
     """
     doubt = "the errors of these labels are not known, and assumed to be 0"
-    if not task.is_exclusive:
+    if not kind.has_one_label:
         doubt = "these labels have too few training documents, and any share is possible"
         yield (
             "the intervals hold if the documents of each label are like those in training; with several labels, "

@@ -135,6 +135,6 @@ def _describe(slot: ModelSlot) -> dict[str, Any]:
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": not fitted.task.is_exclusive,
+        "several_labels": fitted.kind.form.is_list,
         "error": slot.error,
     }

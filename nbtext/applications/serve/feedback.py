@@ -35,7 +35,7 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
     settings = model.input_settings
     stored = replace(settings, label_fields=model.input.label_fields)
     time = datetime.now(UTC).isoformat(timespec="seconds")
-    has_several = not model.fitted.task.is_exclusive
+    has_several = not model.fitted.kind.has_one_label
     lines = []
     for row, labels in enumerate(batch.list_labels()):
         try:

@@ -82,7 +82,7 @@ class LocalEngine:
         return list(map(dumps, prediction_records(found, settings.top_k)))
 
     def _predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
-        decisions.check(self._fitted.labels, self._fitted.task.is_exclusive)
+        self._fitted.kind.check_decisions(decisions, self._fitted.labels)
         if decisions.explain is None:
             return self._predictor.predict_batch(batch, decisions)
         return self._explainer.predict_batch(_refuse_long_texts(batch), decisions)
@@ -95,7 +95,7 @@ class LocalEngine:
             most=MAX_EXPLAINED_LABELS,
         )
         for each in found:
-            if self._fitted.task.is_exclusive:
+            if not self._fitted.kind.form.is_list:
                 yield self._record(each[0], settings)
                 continue
             shown = [self._record(one, settings) for one in each if one.label is not None]

@@ -34,7 +34,6 @@ from nbtext.model.fitted_model import (
     make_trained_model,
 )
 from nbtext.model.fitting import fit_model
-from nbtext.model.task import OneLabel
 from nbtext.model.training import train_on_counts
 
 OWN_LABELS = "own labels"
@@ -82,7 +81,7 @@ def train_on_own_labels(
 
     trained = train_on_counts(labeled, features, settings, jobs=jobs)
     alone = trained.fitted
-    before = alone.task.estimate if isinstance(alone.task, OneLabel) else None
+    before = alone.estimate
     if before is None:
         say(f"{ALONE}: no estimate, so that nothing tells whether the others help")
         return trained
@@ -98,7 +97,7 @@ def train_on_own_labels(
     return make_trained_model(
         replace(
             fitted,
-            task=OneLabel(labeled.labels, log_prior, found.calibration, after),
+            task=fitted.task.with_selection(found),
             unlabeled=Unlabeled(OWN_LABELS, n_learned, 1.0, tuple(log_prior.tolist()), ()),
             documents=DocumentNumbers.of(labeled.statistics),
         ),

@@ -29,7 +29,7 @@ from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import align_to_vocabulary, fit_model
 from nbtext.model.posteriors import NEGLIGIBLE_PROBABILITY
-from nbtext.model.task import OneLabel
+from nbtext.model.tasks import TASKS
 from nbtext.model.training import train_on_counts
 from nbtext.numerics import exp
 from nbtext.parallel import parallel_map
@@ -278,7 +278,9 @@ class _UnlabeledLearner:
         unlabeled = Unlabeled(
             "em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods
         )
-        task = OneLabel(self.counts.labels, log_prior, selection.calibration, selection.estimate)
+        task = TASKS[self.counts.task].load("task")(
+            self.counts.labels, log_prior, selection.calibration, selection.estimate
+        )
         return FittedModel(
             task,
             self.features,

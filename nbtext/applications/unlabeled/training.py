@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
-from nbtext.bayes.settings import ModelSettings, check_label_count
-from nbtext.cli import running
-from nbtext.cli.train import Train, check_texts, list_unlabeled_words
+from nbtext.bayes.settings import check_label_count
 from nbtext.errors import InputError
 from nbtext.model.source_counting import count_source, count_unlabeled, source_features
-from nbtext.model.training import sample_size
+from nbtext.model.training import Training, sample_size
+from nbtext.registry import load_method
 
 if TYPE_CHECKING:
     from nbtext.applications.unlabeled.settings import UnlabeledSettings
     from nbtext.model.fitted_model import TrainedModel
 
 
-def train_semi_supervised(settings: UnlabeledSettings, given: Train) -> TrainedModel:
+def train_semi_supervised(settings: UnlabeledSettings, given: Training) -> TrainedModel:
     """Fit a model to labeled and unlabeled documents."""
-    check_texts(given, where="unlabeled")
-    say = partial(running.say, quiet=given.run.quiet)
-    jobs = given.run.jobs
-    model_settings = ModelSettings(**given.model_settings)
-    has_vectors = model_settings.vectors is not None
+    say = given.say
+    jobs = given.jobs
+    has_vectors = given.settings.vectors is not None
+    unlabeled = given.unlabeled
+    assert unlabeled is not None  # the option needs them
     if has_vectors:
-        model_settings = replace(model_settings, more_words=list_unlabeled_words(given))
+        given = load_method("add_unlabeled_words")(given, unlabeled)
     else:
-        check_semi_supervised(given.features, model_settings)
-    with running.open_documents(given.unlabeled, given.input, given.run) as (
-        source,
-        on_batch,
-    ):
+        check_semi_supervised(given.features, given.settings)
+    model_settings = given.settings
+    with unlabeled() as (source, on_batch):
         others = count_unlabeled(source, given.features, jobs=jobs, on_batch=on_batch)
-    with running.open_documents(given.sources, given.input, given.run) as (source, on_batch):
+    with given.labeled() as (source, on_batch):
         features = source_features(source, given.features)
         size = sample_size(features, model_settings)
         labeled = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)

@@ -2,4 +2,10 @@
 
 from nbtext.registry import Application
 
-APPLICATION = Application(__package__, methods={"read_vectors": "table:read_vectors"})
+APPLICATION = Application(
+    __package__,
+    methods={
+        "add_unlabeled_words": "words:add_unlabeled_words",
+        "read_vectors": "table:read_vectors",
+    },
+)

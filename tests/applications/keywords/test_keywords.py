@@ -11,7 +11,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.feature_extraction.text import CountVectorizer
 
-from nbtext import load_model
+from nbtext import TextClassifier, load_model
 from nbtext.applications.keywords.keyword_file import read_keywords
 
 TOP = Path(__file__).parents[3]
@@ -88,6 +88,9 @@ def test_the_definition(nbtext: Any, tmp_path: Path, options: tuple[str, ...]) -
     model = load_model(str(tmp_path / "m"))
     assert model.classes_.tolist() == labels
     np.testing.assert_allclose(model.predict_proba(questions), expected, rtol=1e-9)
+    found = TextClassifier(model="auto" if is_binary else "multinomial")
+    found.fit(TEXTS, keywords=KEYWORDS, em=2 if "--em" in options else None)
+    np.testing.assert_array_equal(found.predict_proba(TEXTS), model.predict_proba(TEXTS))
 
 
 def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
