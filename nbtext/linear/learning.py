@@ -109,6 +109,7 @@ def learn(
             held_out.folds,
             documents.classes,
             lengths,
+            documents.times,
             make_rough(SolverSettings(C, seed=settings.seed)),
         )
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
@@ -120,14 +121,15 @@ def learn(
     if scores is not None:
         rows = held_out.documents
         n_unjudged = held_out.n_unjudged
-        known = lengths[rows]
-        classes = documents.classes[rows]
+        scored = Scored(
+            scores, lengths[rows], documents.classes[rows], _take_times(documents.times, rows)
+        )
         if settings.calibrate:
-            temperature = fit_scaled_temperature(scores, known, classes)
+            temperature = fit_scaled_temperature(*scored)
             selection = selection._replace(calibration=Calibration(temperature))
         selection = judge(
             selection,
-            Scored(scores, known, classes),
+            scored,
             n_unjudged=n_unjudged * len(rows) // (len(data) - n_unjudged),
             contents=documents.hashes[rows],
             goals=goals,
@@ -136,7 +138,7 @@ def learn(
         estimate = replace(
             selection.estimate,
             unjudged=n_unjudged,
-            duplicates=count_duplicates(documents.hashes),
+            duplicates=count_duplicates(documents.hashes, documents.times),
             folds=_count_folds(held_out.folds, settings),
         )
         selection = selection._replace(estimate=estimate)
@@ -147,10 +149,20 @@ def learn(
     return scorer, selection._replace(hyperparameters=hyperparameters)
 
 
-def count_duplicates(hashes: Hashes) -> int:
-    """Return how many documents with a word repeat another one."""
-    with_word = hashes[hashes != np.uint64(EMPTY_HASH)]
-    return len(with_word) - len(np.unique(with_word))
+def count_duplicates(hashes: Hashes, times: Floats | None) -> int:
+    """Return how many documents with a word repeat another one.
+
+    times  (n_documents,), how often each document counts; None: once
+    """
+    rows = np.flatnonzero(hashes != np.uint64(EMPTY_HASH))
+    _, numbers = np.unique(hashes[rows], return_inverse=True)
+    copies = np.bincount(numbers, _take_times(times, rows))
+    return round(float(np.maximum(copies - 1, 0).sum()))
+
+
+def _take_times(times: Floats | None, rows: Integers) -> Floats | None:
+    """Return how often each of some documents counts, (n_rows,); None: once."""
+    return None if times is None else times[rows]
 
 
 class HeldOut(NamedTuple):
@@ -237,6 +249,7 @@ def _select_strength(
     folds: Integers32,
     classes: Integers32,
     lengths: Array,
+    times: Floats | None,
     rough: SolverSettings,
 ) -> tuple[float, Floats, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
@@ -245,15 +258,15 @@ def _select_strength(
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     classes = classes[held_out]
     lengths = lengths[held_out]
+    times = _take_times(times, held_out)
 
     def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
         solver = rough._replace(C=C)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
-        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(
-            scores, lengths
-        )
-        return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solution
+        temperature = fit_scaled_temperature(scores, lengths, classes, times)
+        own = temperature.log_posterior(scores, lengths)[np.arange(len(classes)), classes]
+        return -float(np.average(own, weights=times)), scores, solution
 
     return search_strength(evaluate)
 
@@ -359,7 +372,9 @@ def learn_labels(
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
         return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
     cells = _collect_cells(data, held_out, scores, list(range(data.n_classes)))
-    cells = replace(cells, n_duplicates=count_duplicates(data.documents.hashes))
+    cells = replace(
+        cells, n_duplicates=count_duplicates(data.documents.hashes, data.documents.times)
+    )
     fit = label_calibration.make_multilabel_fit(
         cells,
         label_calibration.fit_calibration(cells, scaling)[0],
@@ -468,15 +483,18 @@ def _collect_cells(
                 own[rows, columns],
             )
         )
-    contents, labels, positives, weights, kept = map(np.concatenate, zip(*parts, strict=True))
+    contents, labels, is_positive, weights, kept = map(np.concatenate, zip(*parts, strict=True))
+    times = data.documents.times
+    times = np.ones(len(data), dtype=np.int64) if times is None else times
+    own_times = times[held_out]
     return label_calibration.Cells(
         contents,
         labels,
-        positives.astype(np.float64),
-        weights,
+        is_positive * own_times[contents].astype(np.float64),
+        weights * own_times[contents],
         (kept,),
         np.zeros(data.n_classes),
         np.ones(len(held_out)),
-        np.array([len(each) for each in data.members]),
-        len(held_out),
+        np.array([times[each].sum() for each in data.members]),
+        own_times.sum().item(),
     )

@@ -28,6 +28,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import VECTORS, LinearSettings
+from nbtext.features.document_table import DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.weighting import inverse_document_frequencies
 from nbtext.linear.data import (
@@ -189,17 +190,18 @@ class Stack:
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
         documents = self._data.table
         classes = documents.classes[held_out]
+        times = None if documents.times is None else documents.times[held_out]
         hashes = documents.hashes[held_out]
         half = int(np.searchsorted(hashes, hashes[len(hashes) // 2]))
         scores = self.score_parts(folds, solver)
         kept = np.arange(len(scores))
         units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
         while True:
-            shares = fit_weights(scores[kept], None, classes, 0).weights * units[kept]
+            shares = fit_weights(scores[kept], None, classes, 0, times).weights * units[kept]
             if shares.min() >= MIN_SHARE * shares.sum():
                 break
             kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
-        found = fit_weights(scores[kept], None, classes, half)
+        found = fit_weights(scores[kept], None, classes, half, times)
         self._weigh(np.bincount(kept, found.weights, len(scores)).astype(np.float64))
         return found.held_out
 
@@ -258,7 +260,7 @@ class Stack:
             scores -= unseen * weights
             found.append(
                 (
-                    _measure(scores, corpus.documents.classes),
+                    _measure(scores, corpus.documents),
                     Part(view.name, name, smoothing),
                     scores,
                 )
@@ -395,11 +397,13 @@ def _split(scorer: LinearScorer) -> list[LabelWeights]:
     ]
 
 
-def _measure(scores: Floats, classes: Integers32) -> float:
+def _measure(scores: Floats, documents: DocumentTable) -> float:
     """Return the accuracy of scores after they are calibrated, with offsets of the labels."""
-    log_p = fit_scaled_temperature(scores, None, classes).log_posterior(scores, None)
-    log_p += fit_prior_adjustment(log_p, classes, start=np.zeros(log_p.shape[1]))
-    return float((log_p.argmax(axis=1) == classes).mean())
+    classes = documents.classes
+    times = documents.times
+    log_p = fit_scaled_temperature(scores, None, classes, times).log_posterior(scores, None)
+    log_p += fit_prior_adjustment(log_p, classes, times, start=np.zeros(log_p.shape[1]))
+    return float(np.average(log_p.argmax(axis=1) == classes, weights=times))
 
 
 STACKED_VIEWS = LinearModel(

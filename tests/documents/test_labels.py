@@ -270,7 +270,7 @@ def test_texts_and_objects_in_one_field(tmp_path: Path) -> None:
         path.write_text(json.dumps({"text": "x", "label": values[row]}) + "\n")
         with pytest.raises(InputError, match=r"--label-field label.name$"):
             read_lists(path)
-    path.write_text('{"text": "x", "cats": {"A": 1, "B": 0.0}}\n')
+    path.write_text('{"text": "x", "cats": {"A": 1, "B": 1.0}}\n')
     with pytest.raises(InputError, match=r"--label-fields cats.A,cats.B$"):
         read_lists(path, label_field="cats")
 

@@ -149,3 +149,17 @@ def test_wrong_weights_are_refused(weights: list[float]) -> None:
 def test_shares_must_sum_to_one() -> None:
     with pytest.raises(InputError, match="sum to 1"):
         TextClassifier().fit(TEXTS, [{"x": 2, "y": 3}] * 8)
+
+
+@pytest.mark.parametrize("model", ["svm", "nbsvm", "logistic"])
+def test_linear_models_take_weights(model: str) -> None:
+    """A weight is the document as often, up to the tolerance of the solver."""
+    times = [2, 1, 3, 1, 2, 1, 1, 2]
+    repeated = TextClassifier(model=model, C=1.0, calibrate=False).fit(
+        [text for text, n in zip(TEXTS, times, strict=True) for _ in range(n)],
+        [label for label, n in zip(LABELS, times, strict=True) for _ in range(n)],
+    )
+    weighed = TextClassifier(model=model, C=1.0, calibrate=False).fit(
+        TEXTS, LABELS, sample_weight=times
+    )
+    assert weighed.predict_proba(TEXTS) == pytest.approx(repeated.predict_proba(TEXTS), abs=2e-3)
