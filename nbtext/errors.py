@@ -79,11 +79,14 @@ def printable(text: str) -> str:
 
 
 def number_of(number: int | float, noun: str) -> str:
-    """Return a number and its noun, such as `1 document` or `2,000 documents`; a float has six
-    significant digits.
-    """
-    text = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
+    """Return a number and its noun, such as `1 document` or `2,000 documents`."""
+    text = format_number(number)
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
+
+
+def format_number(number: int | float) -> str:
+    """Return a number as text, such as `2,000`; a float has six significant digits."""
+    return f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
 
 
 def list_some(names: Iterable[str], most: int = 10, separator: str = ", ") -> str:

@@ -149,6 +149,7 @@ class Evaluate:
     rules=[
         Needs("held_out", "folds|group_field|order_field"),
         Excludes("predicted_field", "model_file"),
+        Excludes("target_accuracy", "weight_field", "each document must count once"),
         Needs("probability_field", "predicted_field"),
         *(
             Excludes(name, subject, ARE_FINAL)
@@ -239,7 +240,7 @@ def evaluate(given: Evaluate) -> None:
         so = ", so that the figures are too high for new ones" if overlap.is_large else ""
         notes.append(f"the model was trained on {overlap.describe(evaluation.documents)}{so}")
     running.say(*notes, quiet=quiet)
-    if corpus is not None and given.folds.split_field is None:
+    if corpus is not None and corpus.sample.weights is None and given.folds.split_field is None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if by_group is not None:
         evaluation = by_group.add_to(evaluation, evaluator)
@@ -248,7 +249,10 @@ def evaluate(given: Evaluate) -> None:
     if given.target_accuracy is not None:
         if evaluation.per_label and not evaluator.has_accuracy:
             raise refuse("target_accuracy", "the documents have several labels")
-        found = find_min_probability(evaluator.outcomes(), given.target_accuracy)
+        outcomes = evaluator.outcomes()
+        if outcomes.weights is not None:
+            raise refuse("target_accuracy", "a document has several labels, each with a share")
+        found = find_min_probability(outcomes, given.target_accuracy)
         evaluation = replace(evaluation, target_accuracy=found)
     if not has_probabilities:
         evaluation = without_probabilities(evaluation)

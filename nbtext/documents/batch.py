@@ -526,18 +526,24 @@ def _hint_of_line(line: str) -> str:
 
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
-    """Return the ids, texts, labels and problems of several batches as one."""
+    """Return the ids, texts, labels, problems, groups and weights of several batches as one."""
     ids = [identity for batch in batches for identity in batch.ids]
     labels = [label for batch in batches for label in batch.labels]
     columns = zip(*(batch.columns for batch in batches), strict=True)
     problems: dict[int, InputError] = {}
+    shares: dict[int, SoftLabel] = {}
     start = 0
     for batch in batches:
         problems |= {start + row: problem for row, problem in batch.problems.items()}
+        shares |= {start + row: soft for row, soft in batch.shares.items()}
         start += len(batch)
-    return Batch(
-        ids, tuple(list(chain.from_iterable(column)) for column in columns), labels, problems
-    )
+    beside: dict[str, Any] = {}
+    for name in ("groups", "weights", "row_numbers"):
+        parts = [getattr(batch, name) for batch in batches]
+        if None not in parts:
+            beside[name] = list(chain.from_iterable(parts))
+    texts = tuple(list(chain.from_iterable(column)) for column in columns)
+    return Batch(ids, texts, labels, problems, shares=shares, **beside)
 
 
 @dataclass

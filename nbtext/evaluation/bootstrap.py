@@ -9,6 +9,8 @@ import numpy as np
 
 from nbtext.arrays import Floats, Integers
 from nbtext.evaluation.metrics import Metric, T, compute_metrics
+from nbtext.evaluation.outcomes import MultilabelOutcomes, Outcomes
+from nbtext.features.csr import entries_of, running_sums
 
 CONFIDENCE_LEVEL = 0.95
 N_RESAMPLES = 1000
@@ -45,6 +47,20 @@ def compute_intervals(
     replicates = resample(n_documents, statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
     return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}
+
+
+def by_text(
+    outcomes: Outcomes | MultilabelOutcomes, totals_of: Callable[[Integers], T]
+) -> tuple[Callable[[Integers], T], int]:
+    """Return the function that computes the totals of texts, and the number of texts: the documents
+    of a soft label are drawn together.
+    """
+    if outcomes.texts is None:
+        return totals_of, len(outcomes)
+    _, numbers = np.unique(outcomes.texts, return_inverse=True)
+    order = np.argsort(numbers, kind="stable")
+    bounds = running_sums(np.bincount(numbers))
+    return (lambda texts: totals_of(order[entries_of(bounds, texts)[1]])), len(bounds) - 1
 
 
 def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Floats:

@@ -194,11 +194,10 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     places = _Places()
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        blocks = source.blocks()
-        if has_ids:
-            blocks = (
-                block.map(partial(places.mark, number)) for number, block in enumerate(blocks)
-            )
+        mark = places.mark if has_ids else number_rows
+        blocks = (
+            block.map(partial(mark, number=number)) for number, block in enumerate(source.blocks())
+        )
         checked = (block.map(_check_folds) for block in blocks)
         return count_blocks(checked, CountingTask(each, None), jobs, on_batch)
 
@@ -209,9 +208,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     else:
         corpus = count(features, on_batch)
     TASKS[corpus.task].check_decisions(decisions, corpus.labels)
-    marks: Integers | None = None
-    if has_ids:
-        marks = corpus.sample.rows
+    marks = corpus.sample.rows if has_ids else None
     is_forward = settings.order_field is not None
     groups = corpus.sample.groups
     folds = assign_folds(corpus.sample, settings)
@@ -272,20 +269,20 @@ def cross_validate_search(
         features.
     """
     batches = list[Batch]()
-    places = _Places()
     counter = CorpusCounter(features, sample_size=None)
-    for number, batch in enumerate(read_batches(source, on_batch)):
-        counter.add(places.mark(number, batch))
+    for number, each in enumerate(read_batches(source, on_batch)):
+        batch = number_rows(each, number)
+        counter.add(batch)
         batches.append(replace(batch, labels=list(batch.single_labels())))
     documents = join_batches(batches)
     corpus = counter.finish()
     del batches
     assert corpus.sample.rows is not None  # of the marks
     # of the documents as they were read; the sample has them in another order
-    folds = assign_folds(corpus.sample, settings)[np.argsort(corpus.sample.rows)]
-    names = {label for label in documents.single_labels() if label is not None}
-    check_label_count(len(names), "cross-validation", "folds")
-    TASKS[corpus.task].check_decisions(decisions, sorted(names))
+    _, firsts = np.unique(corpus.sample.rows, return_index=True)
+    folds = assign_folds(corpus.sample, settings)[firsts]
+    check_label_count(len(corpus.labels), "cross-validation", "folds")
+    TASKS[corpus.task].check_decisions(decisions, corpus.labels)
     is_forward = settings.order_field is not None
 
     def predict() -> Iterator[PredictedBatch]:
@@ -300,18 +297,14 @@ def cross_validate_search(
                 return count_blocks(map(Batch.block, batches), task, jobs)
 
             predictor = Predictor(search(count).fitted)
-            rows = np.flatnonzero(is_held_out).tolist()
-            for batch in documents.take(rows).split(DOCUMENTS_SEARCHED_AT_ONCE):
-                here = rows[: len(batch)]
-                rows = rows[len(batch) :]
-                predictions = predictor.predict_batch(batch, decisions)
-                yield PredictedBatch(
-                    predictions,
-                    batch.texts,
-                    folds=np.full(len(batch), fold),
-                    places=here,
-                    groups=batch.groups,
-                    excerpts=_list_excerpts(batch),
+            held_out = documents.take(np.flatnonzero(is_held_out).tolist())
+            for batch in held_out.split(DOCUMENTS_SEARCHED_AT_ONCE):
+                found = PredictedBatch.of(predictor.predict_batch(batch, decisions), batch)
+                spread = batch.spread()
+                yield found._replace(
+                    folds=np.full(len(spread), fold),
+                    places=spread.row_numbers,
+                    excerpts=_list_excerpts(spread),
                 )
 
     return CrossValidation(corpus, predict())
@@ -323,7 +316,7 @@ class _Places:
     def __init__(self) -> None:
         self._documents: dict[int, tuple[str, str]] = {}
 
-    def mark(self, number: int, batch: Batch) -> Batch:
+    def mark(self, batch: Batch, number: int) -> Batch:
         """Return the documents of a block, each with its row number."""
         batch = number_rows(batch, number)
         pairs = zip(batch.ids, _list_excerpts(batch), strict=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers, Mask
-from nbtext.evaluation.outcomes import Outcomes
+from nbtext.arrays import Array, Floats, Mask
+from nbtext.evaluation.outcomes import Outcomes, as_counts
 from nbtext.records import frozen
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
@@ -20,20 +20,23 @@ class ReliabilityBin:
 
     low: float
     high: float
-    documents: int
+    documents: float
     mean_probability: float
     accuracy: float
 
 
-def sum_bins(probabilities: Floats, is_right: Mask) -> Floats:
+def sum_bins(probabilities: Floats, is_right: Mask, weights: Any = 1) -> Floats:
     """Return the number of documents, of right ones, and the sum of the probabilities in each bin,
-    shape (3, n_columns, N_BINS); both arguments have the shape (n_documents, n_columns).
+    shape (3, n_columns, N_BINS).
+
+    probabilities, is_right  (n_documents, n_columns)
+    weights  (n_documents,), how often each counts
     """
     n_columns = probabilities.shape[1]
     bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
     cells = (bins + np.arange(n_columns) * N_BINS).ravel()
-    weights = (None, is_right.ravel(), probabilities.ravel())
-    sums = [np.bincount(cells, each, n_columns * N_BINS) for each in weights]
+    weighed = (each.T * weights for each in (np.ones_like(is_right), is_right, probabilities))
+    sums = [np.bincount(cells, each.T.ravel(), n_columns * N_BINS) for each in weighed]
     return np.reshape(sums, (3, n_columns, N_BINS)).astype(np.float64)
 
 
@@ -43,9 +46,9 @@ class Reliability:
     def __init__(self) -> None:
         self._bins = np.zeros((3, N_BINS))  # documents, correct ones, sum of probabilities
 
-    def add(self, best: Floats, is_correct: Mask) -> None:
+    def add(self, best: Floats, is_correct: Mask, weights: Any = 1) -> None:
         """Add predictions with these probabilities."""
-        self._bins += sum_bins(best[:, None], is_correct)[:, 0]
+        self._bins += sum_bins(best[:, None], is_correct[:, None], weights)[:, 0]
 
     @property
     def error(self) -> float | None:
@@ -64,7 +67,7 @@ class Reliability:
             ReliabilityBin(
                 place / N_BINS,
                 (place + 1) / N_BINS,
-                int(documents),
+                as_counts(np.asarray(documents)).item(),
                 total / documents,
                 correct / documents,
             )
@@ -81,7 +84,7 @@ class AnsweredPart(NamedTuple):
     """
 
     threshold: float
-    documents: int
+    documents: float
     answered: float
     accuracy: float
 
@@ -95,10 +98,10 @@ class TradeOff:
     correct     Shape (n_thresholds,): number of those with the right label.
     """
 
-    n_documents: int
+    n_documents: float
     thresholds: Floats
-    answered: Integers
-    correct: Integers
+    answered: Array
+    correct: Array
 
     @classmethod
     def of(cls, outcomes: Outcomes) -> TradeOff:
@@ -108,8 +111,10 @@ class TradeOff:
         ranked = outcomes.best[places]
         # of each run of equal probabilities
         ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))
-        correct = np.cumsum(outcomes.is_chosen_right[places], dtype=np.int64)[ends]
-        return cls(len(outcomes), ranked[ends], ends + 1, correct)
+        times = np.ones(len(outcomes), dtype=np.int64) * outcomes.weights_of(slice(None))
+        answered = np.cumsum(times[places])[ends]
+        correct = np.cumsum((outcomes.is_chosen_right * times)[places])[ends]
+        return cls(times.sum().item(), ranked[ends], as_counts(answered), as_counts(correct))
 
     def at_accuracy(self, accuracy: float) -> AnsweredPart | None:
         """Return the part with the most answers whose accuracy is at least this; None if there is
@@ -138,8 +143,8 @@ class TradeOff:
         )
 
     def _part(self, place: int, threshold: float) -> AnsweredPart:
-        answered = int(self.answered[place])
-        correct = int(self.correct[place])
+        answered = self.answered[place].item()
+        correct = self.correct[place].item()
         return AnsweredPart(threshold, answered, answered / self.n_documents, correct / answered)
 
 

@@ -8,7 +8,7 @@ model tells of them.
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.bootstrap import Estimate, compute_intervals
+from nbtext.evaluation.bootstrap import Estimate, by_text, compute_intervals
 from nbtext.evaluation.curves import (
     AnsweredPart,
     Reliability,
@@ -24,11 +24,18 @@ from nbtext.evaluation.curves import (
     TradeOff,
 )
 from nbtext.evaluation.evaluator import Evaluation
-from nbtext.evaluation.metrics import METRICS, MULTILABEL_METRICS, sum_outcomes, totals_of
+from nbtext.evaluation.metrics import (
+    METRICS,
+    MULTILABEL_METRICS,
+    MetricTotals,
+    sum_outcomes,
+    totals_of,
+)
 from nbtext.evaluation.outcomes import (
     MultilabelOutcomes,
     Outcomes,
     PredictedBatch,
+    as_counts,
     mark_true,
     true_sets,
 )
@@ -117,7 +124,7 @@ class DirectedConfusion(NamedTuple):
 
     label: str
     predicted: str
-    documents: int
+    documents: float
     words: tuple[MisleadingWord, ...] = ()
 
 
@@ -127,7 +134,7 @@ class ConfusedPair(NamedTuple):
     confusions: tuple[DirectedConfusion, DirectedConfusion]
 
     @property
-    def documents(self) -> int:
+    def documents(self) -> float:
         return sum(confusion.documents for confusion in self.confusions)
 
 
@@ -159,7 +166,7 @@ class Confusions(NamedTuple):
     """
 
     labels: tuple[str, ...]
-    counts: tuple[tuple[Cell, int], ...]
+    counts: tuple[tuple[Cell, float], ...]
     listed: dict[Cell, list[Example]]
     pairs: tuple[ConfusedPair, ...]
 
@@ -235,6 +242,7 @@ class ErrorLog:
         model : TrainedModel, optional
             The model that made the predictions; None: several models, or unknown.
         """
+        add_up = totals_of(outcomes, len(evaluation.labels))
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
         labels = tuple(sorted(score.label for score in by_support[:MAX_CHARTED_LABELS]))
         trade_off = TradeOff.of(outcomes)
@@ -264,10 +272,10 @@ class ErrorLog:
                 mistakes.append(Mistake(example, explanation))
         return Diagnosis(
             evaluation=evaluation,
-            intervals=compute_intervals(
-                METRICS, totals_of(outcomes, len(evaluation.labels)), len(outcomes)
+            intervals=compute_intervals(METRICS, *by_text(outcomes, add_up)),
+            confusions=self._confusions(
+                outcomes, add_up(np.arange(len(outcomes))), labels, model, explainer
             ),
-            confusions=self._confusions(outcomes, labels, model, explainer),
             is_calibrated=model is not None and model.fitted.calibration.temperature is not None,
             trade_off=trade_off.parts(N_PARTS),
             targets=targets,
@@ -279,17 +287,18 @@ class ErrorLog:
     def _confusions(
         self,
         outcomes: Outcomes,
+        totals: MetricTotals,
         labels: tuple[str, ...],
         model: TrainedModel | None,
         explainer: Explainer | None,
     ) -> Confusions:
         names = (*outcomes.labels, None)  # the last one is that of UNANSWERED
-        found = Counter(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
-        counts: dict[Cell, int] = {
-            (outcomes.labels[true], names[predicted]): count
-            for (true, predicted), count in found.items()
+        columns = (totals.true, totals.predicted, as_counts(totals.counts))
+        cells = zip(*(column.tolist() for column in columns), strict=True)
+        counts: dict[Cell, float] = {
+            (outcomes.labels[true], names[predicted]): count for true, predicted, count in cells
         }
-        both: dict[tuple[str, str], int] = defaultdict(int)
+        both: dict[tuple[str, str], float] = defaultdict(int)
         for (label, predicted), count in counts.items():
             if predicted is not None and predicted != label:
                 both[min(label, predicted), max(label, predicted)] += count
@@ -404,7 +413,10 @@ class SetLog:
         is_true = mark_true(predictions)
         is_measured = ~np.isnan(predictions.probabilities)
         is_measured &= outcomes.is_known[:, None]
-        self._reliability.add(predictions.probabilities[is_measured], is_true[is_measured])
+        weights = (np.ones(is_true.shape).T * outcomes.weights_of(slice(None))).T
+        self._reliability.add(
+            predictions.probabilities[is_measured], is_true[is_measured], weights[is_measured]
+        )
         # the probabilities of an unread document are 0
         gaps = (
             np.abs(is_true - np.nan_to_num(predictions.probabilities))
@@ -435,6 +447,6 @@ class SetLog:
         `ErrorLog.diagnose`.
         """
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
-        intervals = compute_intervals(MULTILABEL_METRICS, add_up, len(outcomes))
+        intervals = compute_intervals(MULTILABEL_METRICS, *by_text(outcomes, add_up))
         worst = tuple(self._worst.rank_examples())
         return SetDiagnosis(evaluation, intervals, worst, self._reliability.bins())

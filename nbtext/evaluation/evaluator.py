@@ -8,7 +8,7 @@ and each pair of labels.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -42,6 +42,7 @@ from nbtext.evaluation.outcomes import (
     LabelNumbers,
     MultilabelOutcomes,
     Outcomes,
+    as_counts,
     join_outcomes,
     mark_true,
     measure_outcomes,
@@ -66,13 +67,15 @@ PairKey = tuple[str, str, str | None]
 
 @frozen
 class LabelScore:
-    """Precision, recall and F1 of one label, and the number of documents that have it."""
+    """Precision, recall and F1 of one label, and the number of documents that have it (the sum of
+    their weights, as every number of documents here).
+    """
 
     label: str
     precision: float
     recall: float
     f1: float
-    support: int
+    support: float
 
 
 @frozen
@@ -100,7 +103,7 @@ class LabelPair:
     kind: str
     label: str
     other: str | None
-    documents: int
+    documents: float
 
 
 @frozen
@@ -153,7 +156,7 @@ class GroupScore:
     """The metrics of the documents of a group, by name."""
 
     group: str
-    documents: int
+    documents: float
     metrics: Mapping[str, float]
 
 
@@ -215,15 +218,15 @@ class Evaluation:
     groups             The figures by a field of the documents; None: none was named.
     """
 
-    documents: int
-    unanswered: int
+    documents: float
+    unanswered: float
     metrics: Mapping[str, float]
     labels: tuple[str, ...]
     per_label: tuple[LabelScore, ...]
-    confusion_matrix: tuple[tuple[int, ...], ...] | None = None
+    confusion_matrix: tuple[tuple[float, ...], ...] | None = None
     reliability: tuple[ReliabilityBin, ...] | None = None
-    unlabeled: int | None = None
-    unknown_label: int | None = None
+    unlabeled: float | None = None
+    unknown_label: float | None = None
     label_pairs: tuple[LabelPair, ...] | None = None
     targets: tuple[TargetCheck, ...] | None = None
     duplicates: int | None = None
@@ -320,7 +323,7 @@ class Evaluator:
         self._targets = targets
         self._numbers = LabelNumbers()
         self._parts = list[Any]()
-        self._sets = np.zeros(4, dtype=np.int64)
+        self._sets = np.zeros(4)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -338,14 +341,12 @@ class Evaluator:
         self._parts.append(outcomes)
         if predictions.label_sets is not None:
             true = true_sets(predictions)
-            pairs = zip(true, predictions.label_sets, strict=True)
-            n_covered = sum(len(set(own).intersection(labels)) for own, labels in pairs)
-            self._sets += (
-                len(true),
-                n_covered,
-                sum(map(len, true)),
-                sum(map(len, predictions.label_sets)),
-            )
+            numbers = [
+                (1, len(set(own).intersection(labels)), len(own), len(labels))
+                for own, labels in zip(true, predictions.label_sets, strict=True)
+            ]
+            weights = outcomes.weights_of(slice(None))
+            self._sets += (np.reshape(numbers, (-1, 4)).T * weights).sum(axis=1)
         return outcomes
 
     def outcomes(self, labels: tuple[str, ...] | None = None) -> Any:
@@ -361,24 +362,25 @@ class Evaluator:
         outcomes = self.outcomes()
         labels = self.labels
         totals = totals_of(outcomes, len(labels))(np.arange(len(outcomes)))
+        counts = as_counts(totals.counts)
         costs = self._decisions.cost
         cost = None
         if costs is not None:
             cells = zip(
                 totals.true.tolist(),
                 totals.predicted.tolist(),
-                totals.counts.tolist(),
+                counts.tolist(),
                 strict=True,
             )
             cost = sum(
                 n * costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in cells
             )
         totals = replace(totals, sets=self._set_counts(), cost=cost)
-        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
+        columns = (totals.precision, totals.recall, totals.f1, as_counts(totals.support))
         matrix = None
         if len(labels) <= MAX_CONFUSED:
-            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-            square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
+            square = np.zeros((len(labels), len(labels) + 1), dtype=counts.dtype)
+            square[totals.true, totals.predicted] = counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
         return Evaluation(
             documents=totals.n_documents,
@@ -391,7 +393,7 @@ class Evaluator:
             ),
             confusion_matrix=matrix,
             reliability=totals.reliability.bins(),
-            targets=self._check_targets(totals, labels),
+            targets=self._check_targets(totals, labels, outcomes.texts_per_document),
         )
 
     def _measure(self, predictions: Predictions) -> Any:
@@ -399,10 +401,10 @@ class Evaluator:
         return measure_outcomes(predictions, self._numbers, min_probability=minimum)
 
     def _set_counts(self) -> SetCounts | None:
-        return SetCounts(*self._sets.tolist()) if self._sets[0] else None
+        return SetCounts(*as_counts(self._sets).tolist()) if self._sets[0] else None
 
     def _check_targets(
-        self, totals: MetricTotals, labels: tuple[str, ...]
+        self, totals: MetricTotals, labels: tuple[str, ...], texts_per_document: float
     ) -> tuple[TargetCheck, ...] | None:
         if self._targets is None or not self._targets.has_targets:
             return None
@@ -412,7 +414,8 @@ class Evaluator:
             found = Proportion(0, 0)
             if label in labels:
                 k = labels.index(label)
-                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
+                numbers = np.array((totals.true_positives[k], whole[k])) * texts_per_document
+                found = Proportion(*np.rint(numbers).astype(np.int64).tolist())
             low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
             result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
             checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
@@ -445,20 +448,23 @@ class MultilabelEvaluator(Evaluator):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         # true, predicted and correct, by label number
-        self._counts = np.zeros((3, 0), dtype=np.int64)
+        self._counts = np.zeros((3, 0))
         # documents, those with the label, sum of probabilities
         self._bins = np.zeros((3, 0, N_BINS))
-        self._pairs: Counter[PairKey] = Counter()
+        self._pairs: defaultdict[PairKey, float] = defaultdict(float)
         self._thresholds: dict[str, float] = {}
 
     def _measure(self, predictions: Predictions) -> MultilabelOutcomes:
         outcomes = measure_sets(predictions, self._numbers)
         true = true_sets(predictions)
         predicted = predictions.labels
-        for own, labels in zip(true, predicted, strict=True):
-            self._pairs.update(list_pairs(own, labels))
+        times = np.ones(len(true)) * outcomes.weights_of(slice(None))
+        for own, labels, weight in zip(true, predicted, times.tolist(), strict=True):
+            for pair in list_pairs(own, labels):
+                self._pairs[pair] += weight
         if len(self._pairs) > MAX_COUNTED_PAIRS:
-            self._pairs = Counter(dict(self._pairs.most_common(MAX_COUNTED_PAIRS // 2)))
+            common = sorted(self._pairs.items(), key=lambda pair: -pair[1])
+            self._pairs = defaultdict(float, common[: MAX_COUNTED_PAIRS // 2])
         if predictions.thresholds is not None:
             self._thresholds |= dict(
                 zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
@@ -474,10 +480,16 @@ class MultilabelEvaluator(Evaluator):
         n_new = n_labels - self._counts.shape[1]
         self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
-        self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
+        sizes = (list(map(len, sets)) for sets in (true, predicted, correct))
+        self._counts += [
+            np.bincount(each, np.repeat(times, own), n_labels)
+            for each, own in zip(numbers, sizes, strict=True)
+        ]
         is_measured = predictions.is_read & outcomes.is_known
         self._bins[:, classes] += sum_bins(
-            predictions.probabilities[is_measured], mark_true(predictions)[is_measured]
+            predictions.probabilities[is_measured],
+            mark_true(predictions)[is_measured],
+            times[is_measured],
         )
         return outcomes
 
@@ -485,7 +497,7 @@ class MultilabelEvaluator(Evaluator):
         """See Evaluator."""
         labels = self.labels
         order = np.argsort(self._numbers.positions(labels))
-        support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)
+        support, n_predicted, n_correct = self._counts[:, order]
         f1 = ratio(2 * n_correct, n_predicted + support)
         documents, correct, total = self._bins
         n_measured = documents.sum(axis=1)
@@ -500,7 +512,7 @@ class MultilabelEvaluator(Evaluator):
             ratio(n_correct, n_predicted),
             ratio(n_correct, support),
             f1,
-            support.astype(np.int64),
+            as_counts(support),
         )
         found = (self._thresholds.get(label, math.nan) for label in labels)
         thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
@@ -516,7 +528,9 @@ class MultilabelEvaluator(Evaluator):
             metrics=compute_metrics(totals, MULTILABEL_METRICS),
             labels=labels,
             per_label=tuple(ThresholdScore(*row) for row in rows),
-            label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
+            label_pairs=tuple(
+                LabelPair(*pair, as_counts(np.asarray(count)).item()) for pair, count in common
+            ),
         )
 
 

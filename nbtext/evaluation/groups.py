@@ -50,21 +50,23 @@ class GroupLog:
         scores = []
         for number, name in enumerate(names.tolist()):
             rows = np.flatnonzero(numbers == number)
-            metrics = compute_metrics(totals(rows), evaluator.metrics)
-            scores.append(GroupScore(name, len(rows), metrics))
+            found = totals(rows)
+            metrics = compute_metrics(found, evaluator.metrics)
+            scores.append(GroupScore(name, found.n_documents, metrics))
         scores.sort(key=lambda score: -score.documents)
         accuracy = None
         is_leaking = False
         if evaluator.has_accuracy:
-            accuracy = group_accuracy(outcomes.true, numbers)
-            largest = np.bincount(outcomes.true).max() / len(outcomes)
+            accuracy = group_accuracy(outcomes.true, numbers, outcomes.weights)
+            largest = np.bincount(outcomes.true, outcomes.weights).max() / evaluation.documents
             gain = accuracy - largest
             of_model = evaluation.metrics["accuracy"] - largest
             is_leaking = bool(gain >= max(MIN_GROUP_GAIN, SHARE_OF_GAIN * of_model))
-        found = Groups(self._field, tuple(scores), self._rank(numbers), accuracy, is_leaking)
-        return replace(evaluation, groups=found)
+        ranks = self._rank(numbers, outcomes.weights)
+        groups = Groups(self._field, tuple(scores), ranks, accuracy, is_leaking)
+        return replace(evaluation, groups=groups)
 
-    def _rank(self, groups: Integers) -> tuple[LabelAuroc, ...]:
+    def _rank(self, groups: Integers, weights: Floats | None) -> tuple[LabelAuroc, ...]:
         """Return the AUROC of each label, among all documents and within groups."""
         if sum(len(shares) for _, shares, _ in self._probabilities) < len(groups):
             return ()  # some models have too many labels
@@ -80,48 +82,57 @@ class GroupLog:
             scores, is_label = map(np.concatenate, zip(*columns, strict=True))
             is_read = np.isfinite(scores)
             given = scores[is_read], is_label[is_read]
-            whole = auroc(*given, np.zeros(int(is_read.sum()), dtype=np.int64))
-            found.append(LabelAuroc(label, whole, auroc(*given, groups[is_read])))
+            own = None if weights is None else weights[is_read]
+            whole = auroc(*given, np.zeros(int(is_read.sum()), dtype=np.int64), own)
+            found.append(LabelAuroc(label, whole, auroc(*given, groups[is_read], own)))
         return tuple(found)
 
 
-def group_accuracy(true: Array, groups: Integers) -> float:
+def group_accuracy(true: Array, groups: Integers, weights: Floats | None = None) -> float:
     """Return how often the most frequent label of the other documents of its group is that of a
     document; of a group of one, that of all documents.
 
     true, groups  (n_documents,)
+    weights       (n_documents,), how often each document counts; None: once. Then the other
+                  documents are those of the group without the weight of a mean one.
     """
     n_labels = int(true.max()) + 1
-    keys, counts = np.unique(groups.astype(np.int64) * n_labels + true, return_counts=True)
-    whole = np.bincount(true, minlength=n_labels)
-    right = 0
+    keys, places = np.unique(groups.astype(np.int64) * n_labels + true, return_inverse=True)
+    counts = np.bincount(places, weights)
+    mean = 1 if weights is None else weights.mean()
+    whole = np.bincount(true, weights, n_labels)
+    right = 0.0
     group_of = keys // n_labels
     starts = np.flatnonzero(np.diff(group_of, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
         labels = keys[start:stop] % n_labels
         own = counts[start:stop]
         for k, n in zip(labels, own, strict=True):
-            others = own - (labels == k)
+            others = np.maximum(own - mean * (labels == k), 0)
             best = labels[others.argmax()] if others.any() else whole.argmax()
-            right += int(n) if best == k else 0
-    return right / len(true)
+            right += float(n) if best == k else 0
+    return right / float(whole.sum())
 
 
-def auroc(scores: Floats, is_label: Mask, groups: Integers) -> float | None:
+def auroc(
+    scores: Floats, is_label: Mask, groups: Integers, weights: Floats | None = None
+) -> float | None:
     """Return the share of pairs of a document with the label and one without it, both of one group,
     in which the first has the higher score; equal scores count one half. None without a pair.
 
     scores, is_label, groups  (n_documents,)
+    weights                   (n_documents,), how often each document counts; None: once
     """
     order = np.lexsort((scores, groups))
+    times = 1 if weights is None else weights[order]
     scores = scores[order]
     groups = groups[order]
     has = is_label[order].astype(np.int64)
     is_first = np.ones(len(scores), dtype=np.bool_)
     is_first[1:] = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
     ties = np.cumsum(is_first) - 1
-    n_with = np.bincount(ties, has)
-    n_without = np.bincount(ties, 1 - has)
+    n_with = np.bincount(ties, has * times)
+    n_without = np.bincount(ties, (1 - has) * times)
     of_group = groups[is_first]
     below = np.cumsum(n_without) - n_without
     starts = np.flatnonzero(np.diff(of_group, prepend=-1))

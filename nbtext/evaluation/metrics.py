@@ -13,33 +13,43 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers
+from nbtext.arrays import Array, Floats, Integers
 from nbtext.evaluation.curves import Reliability
-from nbtext.evaluation.outcomes import RANKS, UNANSWERED, MultilabelOutcomes, Outcomes
+from nbtext.evaluation.outcomes import (
+    RANKS,
+    UNANSWERED,
+    MultilabelOutcomes,
+    Outcomes,
+    as_counts,
+)
 from nbtext.numerics import dot
 from nbtext.records import frozen
 
 T = TypeVar("T")
+SOFT = "soft labels"  # what the expected accuracy needs
 
 
 class SetCounts(NamedTuple):
     """Numbers of prediction sets, of true labels in them, of true labels, and of labels in them."""
 
-    sets: int
-    covered: int
-    true: int
-    labels: int
+    sets: float
+    covered: float
+    true: float
+    labels: float
 
 
 @frozen(eq=False)
 class MetricTotals:
-    """Sums over documents that metrics are computed from.
+    """Sums over documents that metrics are computed from. A number of documents is a sum of their
+    weights.
 
     n_labels       Number of labels of the model and of the documents.
     true           Shape (n_cells,): the true label of each cell of the confusion matrix that has a
                    document.
     predicted      Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
     counts         Shape (n_cells,): the number of documents of each cell.
+    agreement      The sum over texts of the weight of their most frequent label; None: no text has
+                   several.
     n_known        Number of documents whose true label the model knows. Of these are:
     log_loss       The sum of the log-losses, in nats.
     squared_error  The sum of Σ_k (p_k - y_k)².
@@ -51,17 +61,18 @@ class MetricTotals:
     n_labels: int
     true: Integers
     predicted: Integers
-    counts: Integers
-    n_known: int
+    counts: Array
+    n_known: float
     log_loss: float
     squared_error: float
     reliability: Reliability
+    agreement: float | None = None
     sets: SetCounts | None = None
     cost: float | None = None
 
     @cached_property
-    def n_documents(self) -> int:
-        return int(self.counts.sum())
+    def n_documents(self) -> float:
+        return _number(self.counts.sum())
 
     @cached_property
     def support(self) -> Floats:
@@ -80,12 +91,12 @@ class MetricTotals:
         return self._by_label(self.true, self.counts * (self.true == self.predicted))
 
     @cached_property
-    def n_correct(self) -> int:
-        return int(self.true_positives.sum())
+    def n_correct(self) -> float:
+        return _number(self.true_positives.sum())
 
     @cached_property
-    def n_answered(self) -> int:
-        return int(self.n_predicted.sum())
+    def n_answered(self) -> float:
+        return _number(self.n_predicted.sum())
 
     @property
     def precision(self) -> Floats:
@@ -111,7 +122,7 @@ class MetricTotals:
         """The mean F1 of the labels that occur among the true or the predicted ones."""
         return mean_f1(self.f1, self.n_predicted + self.support)
 
-    def _by_label(self, labels: Integers, counts: Integers) -> Floats:
+    def _by_label(self, labels: Integers, counts: Array) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
 
 
@@ -120,7 +131,10 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricT
     drawn several times.
     """
     keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
-    log_losses = outcomes.log_losses
+    times = outcomes.weights_of(slice(None))
+    log_losses = outcomes.log_losses * times
+    squared_errors = outcomes.squared_errors * times
+    agreement = outcomes.agreement
     found, cells = np.unique(keys, return_inverse=True)
     true = found // (n_labels + 1)
     predicted = found % (n_labels + 1) - 1
@@ -128,16 +142,19 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricT
     def add_up(documents: Integers) -> MetricTotals:
         reliability = Reliability()
         measured = documents[outcomes.is_known[documents]]
-        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured])
+        weights = outcomes.weights_of(measured)
+        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured], weights)
+        own = None if outcomes.weights is None else outcomes.weights[documents]
         return MetricTotals(
             n_labels,
             true,
             predicted,
-            np.bincount(cells[documents], minlength=len(true)),
-            len(measured),
+            np.bincount(cells[documents], own, len(true)),
+            len(measured) if outcomes.weights is None else _number(weights.sum()),
             float(log_losses[measured].sum()),
-            float(outcomes.squared_errors[measured].sum()),
+            float(squared_errors[measured].sum()),
             reliability,
+            None if agreement is None else float(agreement[documents].sum()),
         )
 
     return add_up
@@ -160,14 +177,14 @@ class MultilabelTotals(NamedTuple):
     sets         Of prediction sets; None: there are none.
     """
 
-    n_documents: int
-    n_answered: int
-    n_labeled: int
-    n_true: int
-    n_predicted: int
-    n_correct: int
-    n_exact: int
-    n_known: int
+    n_documents: float
+    n_answered: float
+    n_labeled: float
+    n_true: float
+    n_predicted: float
+    n_correct: float
+    n_exact: float
+    n_known: float
     example_f1: float
     precision: Floats
     n_labels: int
@@ -185,19 +202,30 @@ def sum_outcomes(
     correct = outcomes.n_correct[rows]
     is_known = outcomes.is_known[rows]
     f1 = np.where(true + predicted == 0, 1.0, 2 * correct / np.maximum(true + predicted, 1))
+    weights = outcomes.weights_of(rows)
+
+    def add(numbers: Array) -> float:
+        return _number((numbers * weights).sum())
+
     return MultilabelTotals(
-        len(true),
-        int((predicted > 0).sum()),
-        int((true > 0).sum()),
-        int(true.sum()),
-        int(predicted.sum()),
-        int(correct.sum()),
-        int(outcomes.is_correct[rows].sum()),
-        int(is_known.sum()),
-        float(f1.sum()),
-        outcomes.hits[rows].sum(axis=0) / np.array(RANKS),
+        add(np.ones(len(true))),
+        add(predicted > 0),
+        add(true > 0),
+        add(true),
+        add(predicted),
+        add(correct),
+        add(outcomes.is_correct[rows]),
+        add(is_known),
+        float((f1 * weights).sum()),
+        (outcomes.hits[rows].T * weights).sum(axis=1) / np.array(RANKS),
         n_labels,
     )
+
+
+def _number(total: Any) -> float:
+    """Return a sum of weights as a number, a whole one if it is."""
+    number: float = as_counts(total).item()
+    return number
 
 
 def mean_f1(f1: Floats, occurrences: Floats) -> float:
@@ -279,6 +307,20 @@ METRICS: dict[str, Metric[MetricTotals]] = _by_name(
         note="share of documents with the right label",
         is_compared=True,
         is_curve=True,
+    ),
+    Metric(
+        "expected_accuracy",
+        "expected accuracy",
+        lambda totals: totals.agreement and totals.n_correct / totals.n_documents,
+        needs=SOFT,
+        note="mean share of annotators who give the predicted label",
+    ),
+    Metric(
+        "highest_possible_accuracy",
+        "highest possible accuracy",
+        lambda totals: totals.agreement and totals.agreement / totals.n_documents,
+        needs=SOFT,
+        note="mean share of the most frequent label of a text: no predictions can have a higher expected accuracy",
     ),
     Metric(
         "answered",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cache
-from itertools import chain
-from typing import Any, NamedTuple, TypeVar, cast
+from itertools import accumulate, chain
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from nbtext.arrays import Floats, Integers, Integers32, Mask
+from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
+from nbtext.documents.batch import Batch
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.model.predictions import Predictions
 from nbtext.numerics import log
 from nbtext.records import frozen
@@ -22,8 +24,51 @@ RANKS = (1, 3, 5)  # of precision at k
 AnyOutcomes = TypeVar("AnyOutcomes", bound="Outcomes | MultilabelOutcomes")
 
 
+@frozen(eq=False, kw_only=True)
+class WeighedOutcomes:
+    """What the outcomes of each task have.
+
+    weights  Shape (n_documents,): how often each document counts; None: once.
+    texts    Shape (n_documents,): the number of its text, which documents with a part of a soft
+             label share; None if `weights` is.
+    """
+
+    weights: Floats | None = None
+    texts: Integers | None = None
+
+    def weights_of(self, rows: Integers | slice) -> Any:
+        """Return how often some documents count, (n_documents,); or 1."""
+        return 1 if self.weights is None else self.weights[rows]
+
+    @property
+    def texts_per_document(self) -> float:
+        """How many texts are as informative as one document; 1 without weights.
+
+        Source: the effective size of Kish, Survey Sampling, 1965.
+        """
+        if self.weights is None or self.texts is None:
+            return 1.0
+        _, numbers = np.unique(self.texts, return_inverse=True)
+        whole = np.bincount(numbers, self.weights)
+        return float(whole.sum() / (whole**2).sum())
+
+    @property
+    def agreement(self) -> Floats | None:
+        """The weight of the most frequent label of each text at one of its documents, and 0 at the
+        others, (n_documents,); None: no text has several.
+        """
+        if self.weights is None or self.texts is None:
+            return None
+        order = np.lexsort((-self.weights, self.texts))
+        ascending = self.texts[order]
+        is_first = np.append(True, ascending[1:] != ascending[:-1])
+        largest = np.zeros(len(order))
+        largest[order[is_first]] = self.weights[order[is_first]]
+        return None if is_first.all() else largest
+
+
 @frozen(eq=False)
-class Outcomes:
+class Outcomes(WeighedOutcomes):
     """Predictions of one label compared with the true ones, one entry for each document.
 
     true             Shape (n_documents,).
@@ -69,7 +114,7 @@ class Outcomes:
 
 
 @frozen(eq=False)
-class MultilabelOutcomes:
+class MultilabelOutcomes(WeighedOutcomes):
     """Predicted label sets compared with the true ones: an entry for each document, shape
     (n_documents,).
 
@@ -113,6 +158,23 @@ class PredictedBatch(NamedTuple):
     places: Sequence[str | int] | None = None
     groups: Sequence[str] | None = None
     excerpts: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, found: Predictions, batch: Batch, **beside: Any) -> Self:
+        """Return the predictions for a batch, whose rows have numbers: one for each label of a soft
+        label, as of `Batch.spread`.
+        """
+        if batch.shares or batch.weights is not None:
+            numbers = np.array(batch.row_numbers)
+            batch = batch.spread()
+            texts = np.array(batch.row_numbers)
+            found = replace(
+                found.take(np.searchsorted(numbers, texts)),
+                true_labels=batch.list_labels(),
+                weights=np.array(batch.weights) / WEIGHT_UNIT,
+                texts=texts,
+            )
+        return cls(found, batch.texts or None, groups=batch.groups, **beside)
 
 
 class LabelNumbers:
@@ -177,6 +239,8 @@ def measure_outcomes(
         squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
         is_answerable=is_answered | ((best < min_probability) & is_read),
+        weights=predictions.weights,
+        texts=predictions.texts,
     )
 
 
@@ -202,6 +266,8 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
         n_correct=np.array(correct, dtype=np.int64),
         is_known=np.array([labels <= known for labels in true], dtype=np.bool_),
         hits=hits,
+        weights=predictions.weights,
+        texts=predictions.texts,
     )
 
 
@@ -223,6 +289,22 @@ def mark_true(predictions: Predictions) -> Mask:
     return is_true
 
 
+def as_counts(sums: Array) -> Array:
+    """Return sums of weights, as whole numbers if all are."""
+    whole = np.rint(sums).astype(np.int64)
+    return np.asarray(whole if (whole == sums).all() else sums)
+
+
+def _weigh(part: AnyOutcomes, start: int) -> AnyOutcomes:
+    """Return outcomes with weights, those of documents from `start` on; without, each counts once
+    and has a text of its own.
+    """
+    if part.weights is not None:
+        return part
+    texts = -1 - np.arange(start, start + len(part))
+    return replace(part, weights=np.ones(len(part)), texts=texts)
+
+
 def join_outcomes(
     parts: list[AnyOutcomes], numbers: LabelNumbers, labels: tuple[str, ...]
 ) -> AnyOutcomes:
@@ -230,6 +312,11 @@ def join_outcomes(
     positions should have.
     """
     names = [field.name for field in fields(parts[0]) if field.name != "labels"]
+    if any(part.weights is not None for part in parts):
+        starts = [0, *accumulate(map(len, parts))]
+        parts = [_weigh(part, start) for part, start in zip(parts, starts, strict=False)]
+    else:
+        names = [name for name in names if name not in ("weights", "texts")]
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nbtext.documents.batch import Batch, ReadCount
+from nbtext.documents.batch import Batch, ReadCount, number_rows
 from nbtext.documents.fields import (
     MISSING_KEY,
     SoftLabel,
@@ -80,7 +80,7 @@ def predict_by_model(
         predictions = predictor.predict_batch(batch, decisions)
         if overlap is not None:
             overlap.count(batch, predictions.known)
-        return PredictedBatch(predictions, batch.texts, groups=batch.groups)
+        return PredictedBatch.of(predictions, batch)
 
     return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
@@ -100,7 +100,8 @@ def predict_from_file(
             ReadCount().check(source.skipped)
         file.read(batches)
     known = set[str]()
-    for batch in batches:
+    for number, each in enumerate(batches):
+        batch = number_rows(each, number)
         if batch.matrix is not None and batch.features.is_numbered:
             batch.check_texts("--predictions, in a matrix without the names of the labels,")
         found = file.of(batch)
@@ -109,7 +110,7 @@ def predict_from_file(
         task.check_decisions(decisions)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
         answered = abstain_below(found, decisions.min_probability)
-        yield PredictedBatch(answered, batch.texts or None, groups=batch.groups)
+        yield PredictedBatch.of(answered, batch)
     file.finish()
     if decisions.cost is not None:
         decisions.cost.check(known)

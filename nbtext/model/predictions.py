@@ -17,7 +17,7 @@ LabelValue = TypeVar("LabelValue", bound=str | int | float)
 # columns, with an entry for each document
 OF_EACH = str.split(
     "ids labels probabilities known reasons true_labels decided outliers likelihoods "
-    "typicality label_sets explanations"
+    "typicality label_sets explanations weights texts"
 )
 FEW_CLASSES = 256  # so many are sorted at once
 
@@ -68,6 +68,11 @@ class Predictions:
         The strongest features of each document with their log-odds, strongest first.
     rows
         The documents as the file has them, if the source keeps them.
+    weights : (n_documents,) or None
+        How often each document counts in an evaluation; None: once.
+    texts : (n_documents,) or None
+        The number of the text of each document: a text with a soft label is a document for each of
+        its labels. None: each document has its own text.
     """
 
     task: str
@@ -87,6 +92,8 @@ class Predictions:
     label_sets: list[Labels] | None = None
     explanations: list[tuple[tuple[str, float], ...]] | None = None
     rows: Any = None
+    weights: Floats | None = None
+    texts: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -116,9 +123,8 @@ class Predictions:
             else np.zeros(0)
         )
 
-    def take(self, is_taken: Mask) -> Predictions:
+    def take(self, rows: Integers) -> Predictions:
         """Return the predictions for some documents, without the rows of the file."""
-        rows = np.flatnonzero(is_taken)
         taken: dict[str, Any] = {"rows": None}
         for field in fields(self):
             values = getattr(self, field.name)

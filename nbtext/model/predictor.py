@@ -251,6 +251,8 @@ def decide(
         find_unknown(known, decisions.min_known),
         true_labels or [None] * n,
         decided,
+        weights=documents.times,
+        texts=documents.rows,
     )
     return task.decide(predictions, decisions)
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtext.documents.batch import Batch, ReadCount
+from nbtext.documents.batch import Batch, ReadCount, number_rows
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
@@ -91,8 +91,9 @@ def map_batches(
     raises  InputError: no document can be read
     """
 
-    def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
-        batch = block.batch()
+    def read_and_call(numbered: tuple[int, Block]) -> tuple[Block, Batch, Result]:
+        number, block = numbered
+        batch = number_rows(block.batch(), number)
         if model.input.matrix_columns is None:
             batch = label_numbered(batch, model.labels)
         return block, batch, function(batch)
@@ -106,7 +107,7 @@ def map_batches(
         blocks, is_single = peek_blocks(blocks)
         jobs = 1 if is_single else jobs
     for block, batch, result in parallel_map(
-        read_and_call, blocks, jobs=jobs, is_large=lambda block: block.is_large
+        read_and_call, enumerate(blocks), jobs=jobs, is_large=lambda numbered: numbered[1].is_large
     ):
         if on_batch is not None:
             on_batch(block, batch)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import number_of, printable
+from nbtext.errors import format_number, number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, Metric
 from nbtext.report.records import OutputRow
@@ -80,7 +81,7 @@ def _group_tables(groups: Groups) -> Iterator[Table]:
     rows = (
         (
             printable(score.group),
-            f"{score.documents:,}",
+            format_number(score.documents),
             *(show_number(score.metrics.get(name), ".4f") for name in names),
         )
         for score in groups.per_group
@@ -98,7 +99,7 @@ def _group_tables(groups: Groups) -> Iterator[Table]:
         yield new_table("label", "AUROC", "within groups", rows=labels)
 
 
-def format_unknown(n_documents: int) -> str:
+def format_unknown(n_documents: float) -> str:
     """Say that so many documents have a true label that a model does not know, and what leaves them
     out.
     """
@@ -153,7 +154,7 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         table.add_column("threshold", justify="right")
     for score in evaluation.per_label:
         row = [f"{share:.3f}" for share in (score.precision, score.recall, score.f1)]
-        row.append(f"{score.support:,}")
+        row.append(format_number(score.support))
         if isinstance(score, ThresholdScore) and score.threshold is not None:
             row.append(f"{score.threshold:.3f}")
         table.add_row(printable(score.label), *row)
@@ -162,7 +163,12 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         yield from _group_tables(evaluation.groups)
     if evaluation.label_pairs:
         pairs = (
-            (printable(pair.label), pair.kind, printable(pair.other or "–"), f"{pair.documents:,}")
+            (
+                printable(pair.label),
+                pair.kind,
+                printable(pair.other or "–"),
+                format_number(pair.documents),
+            )
             for pair in evaluation.label_pairs[:MAX_CONFUSIONS]
         )
         titles = ("wrong label", "error", "another label of the document", "documents")
@@ -172,7 +178,7 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     table = new_table("probability", "documents", "mean", "accuracy")
     table.add_column("")
     for b in evaluation.reliability:
-        figures = (f"{b.documents:,}", f"{b.mean_probability:.3f}", f"{b.accuracy:.3f}")
+        figures = (format_number(b.documents), f"{b.mean_probability:.3f}", f"{b.accuracy:.3f}")
         table.add_row(
             f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * SHARE_BAR_CHARACTERS)
         )
@@ -225,16 +231,16 @@ def _confusion_matrix(evaluation: Evaluation) -> Table:
             style = (
                 "bold blue"
                 if column == place
-                else CONFUSION_STYLES[min(4, -(-count * 16 // total))]
+                else CONFUSION_STYLES[min(4, math.ceil(count * 16 / total))]
             )
-            cells.append(Text(f"{count:,}" if count else "·", style=style))
+            cells.append(Text(format_number(count) if count else "·", style=style))
         table.add_row(printable(label), *cells)
     return table
 
 
 def _frequent_confusions(evaluation: Evaluation) -> Table:
     """Make a table of the most frequent confusions."""
-    found: list[tuple[int, str, str]] = [
+    found: list[tuple[float, str, str]] = [
         (-count, label, evaluation.labels[column])
         for place, (label, row) in enumerate(
             zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)
@@ -244,6 +250,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
     ]
     most = sorted(found)[:MAX_CONFUSIONS]
     rows = (
-        (printable(label), printable(predicted), f"{-count:,}") for count, label, predicted in most
+        (printable(label), printable(predicted), format_number(-count))
+        for count, label, predicted in most
     )
     return new_table("true", "predicted", "documents", rows=rows, texts=(0, 1))
