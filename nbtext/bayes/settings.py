@@ -181,7 +181,8 @@ class ModelSettings(LinearSettings):
     class_weight: str | tuple[tuple[str, float], ...] | None = setting(
         None,
         "How many documents one of a label counts as, in the class prior or in the loss of a linear model: a "
-        "dict of weights, or `balanced` for equal sums.",
+        "dict of weights, or `balanced` for equal sums. It is a weight for each document of the label, as "
+        "sample_weight is for any.",
         is_option=False,
     )
     calibrate: bool = setting(

@@ -383,6 +383,8 @@ def _values_of(array: Any) -> list[Any]:
     if pa.types.is_float32(array.type):
         array = array.cast(pa.string()).cast(pa.float64())
     values: list[Any] = _without_nanoseconds(array).to_pylist()
+    if pa.types.is_map(array.type):
+        return [None if pairs is None else dict(pairs) for pairs in values]
     return values
 
 

@@ -386,6 +386,10 @@ class Batch:
             weights += own.values()
         return replace(self.take(rows), labels=labels, weights=weights, shares={})
 
+    def without_shares(self) -> Batch:
+        """Return the batch in which the label with the largest share stands for a soft label."""
+        return replace(self, shares={})
+
     def block(self, size: int = 0, n_bytes: int = 0) -> Block:
         """Return a block of these documents."""
         return Block(lambda: self, size, n_bytes)

@@ -190,12 +190,15 @@ def split_shares(shares: Mapping[str, float], weight: int = WEIGHT_UNIT) -> dict
 
 
 def read_shares(value: Any, name: str) -> SoftLabel | None:
-    """Return the soft label of an object of shares; None if it is another object.
+    """Return the soft label of an object of shares; None if it is another object. A label whose
+    share is null has none, as the fields of a struct that a document lacks.
 
     raises  InputError: a share is negative, or they do not sum to 1
     """
     try:
-        pairs = [(name_of(label), float(share)) for label, share in value.items()]
+        pairs = [
+            (name_of(label), float(share)) for label, share in value.items() if share is not None
+        ]
     except (TypeError, ValueError):
         return None
     shares = {label: share for label, share in pairs if label is not None}

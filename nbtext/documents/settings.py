@@ -185,7 +185,8 @@ class InputOptions(Settings):
     )
     label_field: str = setting(
         DEFAULT_LABEL,
-        "Column, JSON key or mail header of the label. A list holds several labels of the document.",
+        "Column, JSON key or mail header of the label. A list holds several labels of the document. An object of the "
+        "share of each label is a soft label; commands without --weight-field take the label with the largest share.",
         metavar="NAME",
     )
     label_separator: str | None = setting(  # None: a text is one label

@@ -132,7 +132,7 @@ def vectorize_source(
             require_counts(batch.features, "vectorize")
             batch = _name_columns(batch, like)
         read[number] = batch.ids, list(batch.labels)
-        return number_rows(batch, number)
+        return number_rows(batch.without_shares(), number)
 
     blocks = (block.map(partial(keep, number)) for number, block in enumerate(source.blocks()))
     task = CountingTask(features, None, is_labeled=features.select is not None)

@@ -80,7 +80,7 @@ def count_blocks(
     def count(block: Block) -> None:
         batch = block.batch()
         if not task.is_labeled:
-            batch.labels = [""] * len(batch)
+            batch = batch.set_label("")
         corpus_counter = counters.pop()
         try:
             if corpus_counter.is_full(batch):

@@ -9,6 +9,22 @@ import pytest
 
 WORDS = {"fruit": "apple pear plum fig", "tool": "bolt nut screw nail"}
 
+# commands in which a document counts once
+ELSEWHERE = {
+    "vectorize": ("vectorize", "-", "--input-format", "jsonl", "--to", "svmlight"),
+    "review": ("review", "-", "--input-format", "jsonl"),
+    "compare": (
+        "compare",
+        "-",
+        "--input-format",
+        "jsonl",
+        "--models",
+        "bernoulli",
+        "--sizes",
+        "20",
+    ),
+}
+
 
 def documents() -> list[dict[str, Any]]:
     """Texts that can be mistaken for those of the other label."""
@@ -86,3 +102,42 @@ def test_soft_labels(
         wrong = nbtext("evaluate", source, *options, "--target-accuracy", "0.8")
         assert wrong.status == 2
         assert "several labels, each with a share" in wrong.err
+
+
+def test_shares_of_any_format(nbtext: Any, tmp_path: Path) -> None:
+    """Structs, in which a label without a share is null, and maps say the same as objects."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = documents()
+    for row in rows:
+        row["label"] = {"fruit": 0.75, "tool": 0.25} if row["label"] == "fruit" else {"tool": 1.0}
+    source = write(tmp_path / "soft.jsonl", rows)
+    texts = [row["text"] for row in rows]
+    shares = [row["label"] for row in rows]
+    kinds = {
+        "struct": arrow.struct([("fruit", arrow.float32()), ("tool", arrow.float32())]),
+        "map": arrow.map_(arrow.string(), arrow.float64()),
+    }
+    expected = nbtext("evaluate", str(source), "--folds", "3").out
+    assert "expected_accuracy" in expected
+    for name, kind in kinds.items():
+        column = [list(each.items()) for each in shares] if name == "map" else shares
+        table = arrow.table({"text": texts, "label": arrow.array(column, kind)})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+        read = nbtext("evaluate", str(tmp_path / f"{name}.parquet"), "--folds", "3")
+        assert read.out == expected
+
+
+@pytest.mark.parametrize("command", ["vectorize", "review", "compare"])
+def test_the_largest_share_elsewhere(nbtext: Any, tmp_path: Path, command: str) -> None:
+    rows = documents()
+    plain = write(tmp_path / "plain.jsonl", rows)
+    expected = nbtext(*ELSEWHERE[command], cwd=tmp_path, input=plain.read_bytes())
+    for row in rows:
+        other = "tool" if row["label"] == "fruit" else "fruit"
+        row["label"] = {row["label"]: 0.75, other: 0.25}
+    soft = write(tmp_path / "soft.jsonl", rows)
+    found = nbtext(*ELSEWHERE[command], cwd=tmp_path, input=soft.read_bytes())
+    assert found == expected
+    assert found.status == 0

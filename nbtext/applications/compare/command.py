@@ -118,7 +118,8 @@ def _compute_curves(given: Compare) -> LearningCurves:
     """Compute the learning curves of models."""
     from nbtext.applications.compare.learning_curves import compute_learning_curves
     from nbtext.bayes.event_models import EVENT_MODELS
-    from nbtext.model.source_counting import count_source, source_features
+    from nbtext.documents.batch import Batch
+    from nbtext.model.source_counting import CountingTask, count_blocks, source_features
     from nbtext.model.training import check_features
     from nbtext.report.terminal import track_progress
 
@@ -131,7 +132,9 @@ def _compute_curves(given: Compare) -> LearningCurves:
     run = given.run
     with running.open_documents(given.sources, given.input, run) as (source, on_batch):
         features = source_features(source, given.features)
-        corpus = count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch)
+        jobs = run.jobs if source.first_matrix() is None else 1
+        blocks = (block.map(Batch.without_shares) for block in source.blocks())
+        corpus = count_blocks(blocks, CountingTask(features, None), jobs, on_batch)
     return compute_learning_curves(
         corpus,
         given.curves,
