@@ -288,9 +288,7 @@ def _write(
     from nbtext.report.predictions import predictions_result, summary_result
 
     if is_written is not None:
-        import numpy as np
-
-        predictions = (batch.take(np.flatnonzero(is_written(batch))) for batch in predictions)
+        predictions = (batch.take(is_written(batch)) for batch in predictions)
     found = (
         summary_result(predictions, fitted.labels)
         if given.summary

@@ -123,8 +123,9 @@ class Predictions:
             else np.zeros(0)
         )
 
-    def take(self, rows: Integers) -> Predictions:
+    def take(self, chosen: Mask | Integers) -> Predictions:
         """Return the predictions for some documents, without the rows of the file."""
+        rows = np.arange(len(self))[chosen]
         taken: dict[str, Any] = {"rows": None}
         for field in fields(self):
             values = getattr(self, field.name)
