@@ -393,7 +393,7 @@ class Evaluator:
             ),
             confusion_matrix=matrix,
             reliability=totals.reliability.bins(),
-            targets=self._check_targets(totals, labels, outcomes.texts_per_document),
+            targets=self._check_targets(totals, labels),
         )
 
     def _measure(self, predictions: Predictions) -> Any:
@@ -404,9 +404,11 @@ class Evaluator:
         return SetCounts(*as_counts(self._sets).tolist()) if self._sets[0] else None
 
     def _check_targets(
-        self, totals: MetricTotals, labels: tuple[str, ...], texts_per_document: float
+        self, totals: MetricTotals, labels: tuple[str, ...]
     ) -> tuple[TargetCheck, ...] | None:
-        if self._targets is None or not self._targets.has_targets:
+        # intervals of a proportion need documents that count once
+        is_weighed = totals.counts.dtype.kind == "f"
+        if self._targets is None or not self._targets.has_targets or is_weighed:
             return None
         checks = []
         for metric, label, minimum in self._targets.targets:
@@ -414,8 +416,7 @@ class Evaluator:
             found = Proportion(0, 0)
             if label in labels:
                 k = labels.index(label)
-                numbers = np.array((totals.true_positives[k], whole[k])) * texts_per_document
-                found = Proportion(*np.rint(numbers).astype(np.int64).tolist())
+                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
             low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
             result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
             checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))

@@ -41,18 +41,6 @@ class WeighedOutcomes:
         return 1 if self.weights is None else self.weights[rows]
 
     @property
-    def texts_per_document(self) -> float:
-        """How many texts are as informative as one document; 1 without weights.
-
-        Source: the effective size of Kish, Survey Sampling, 1965.
-        """
-        if self.weights is None or self.texts is None:
-            return 1.0
-        _, numbers = np.unique(self.texts, return_inverse=True)
-        whole = np.bincount(numbers, self.weights)
-        return float(whole.sum() / (whole**2).sum())
-
-    @property
     def agreement(self) -> Floats | None:
         """The weight of the most frequent label of each text at one of its documents, and 0 at the
         others, (n_documents,); None: no text has several.

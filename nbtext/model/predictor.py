@@ -224,7 +224,10 @@ def predict_counts(
     true_labels  (n_documents,)
     """
     known = known_tokens(documents) / np.maximum(n_tokens, 1)
-    return decide(model.task, model.evidence(documents), known, decisions, true_labels)
+    found = decide(model.task, model.evidence(documents), known, decisions, true_labels)
+    found.weights = documents.times
+    found.texts = documents.rows
+    return found
 
 
 def decide(
@@ -251,8 +254,6 @@ def decide(
         find_unknown(known, decisions.min_known),
         true_labels or [None] * n,
         decided,
-        weights=documents.times,
-        texts=documents.rows,
     )
     return task.decide(predictions, decisions)
 

@@ -69,7 +69,6 @@ def test_a_text_is_one_observation() -> None:
     found = compute_intervals(METRICS, *by_text(parts, totals_of(parts, 3)))
     for name in ("accuracy", "log_loss", "macro_f1"):
         assert found[name] == pytest.approx(plain[name], abs=1e-12)
-    assert parts.texts_per_document == pytest.approx(1 / 6)
 
 
 def test_a_batch_without_soft_labels_counts_once() -> None:
