@@ -133,7 +133,7 @@ class ClassStatistics:
         """The number of tokens of all documents; of weights, the whole part of their sum."""
         return int((self.occurrences if self.totals is None else self.totals.occurrences).sum())
 
-    @cached_property
+    @property
     def is_fractional(self) -> bool:
         """Whether counts are sums of probabilities of labels, as those of documents that keywords
         label. Sums of weights of documents are exact.
