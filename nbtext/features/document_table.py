@@ -116,11 +116,12 @@ class DocumentTable:
             )
         return totals
 
-    def with_weights(self) -> DocumentTable:
-        """Return the same documents with weights: each counts once if there are none."""
+    @property
+    def units(self) -> Integers:
+        """How often each document counts, (n_documents,), in units of 1 / WEIGHT_UNIT."""
         if self.weights is not None:
-            return self
-        return replace(self, weights=np.full(len(self), WEIGHT_UNIT, dtype=np.int64))
+            return self.weights
+        return np.full(len(self), WEIGHT_UNIT, dtype=np.int64)
 
     @property
     def multiplicities(self) -> Array:
@@ -131,6 +132,11 @@ class DocumentTable:
             return np.ones(len(self), dtype=np.int64)
         whole, rest = np.divmod(self.weights, WEIGHT_UNIT)
         return self.weights / WEIGHT_UNIT if rest.any() else whole
+
+    def without_equal_weights(self) -> DocumentTable:
+        """Return the same documents, without weights if each counts once."""
+        is_plain = self.weights is not None and (self.weights == WEIGHT_UNIT).all()
+        return replace(self, weights=None) if is_plain else self
 
     @property
     def times(self) -> Floats | None:
@@ -396,7 +402,8 @@ class DocumentTable:
     def subtract(self, others: DocumentTable) -> DocumentTable:
         """Return the documents without those of `others`; each of them removes one equal document.
 
-        Both have the same features, and are sorted as by `smallest`.
+        Both have the same features, and are sorted as by `smallest`. A document that counts several
+        times is equal to so many documents.
 
         raises  ModelError: a document of `others` is missing
         """
@@ -410,12 +417,17 @@ class DocumentTable:
         kinds[order] = np.cumsum(is_new)
         mine = kinds[: len(self)]
         theirs = kinds[len(self) :]
-        n_taken = np.bincount(theirs, minlength=len(order) + 1)
-        if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
+        units = self.units
+        taken = np.bincount(theirs, others.units, len(order) + 1)
+        if (taken > np.bincount(mine, units, len(order) + 1)).any():
             what = "the model was not trained on some of these documents: they are not in its retained sample"
             raise ModelError(what)
-        copies = np.arange(len(mine)) - np.searchsorted(mine, mine)
-        return self.take(np.flatnonzero(copies >= n_taken[mine]))
+        ends = csr.running_sums(units)
+        # how much is left of each document, of which equal ones follow each other
+        of_kind = ends[1:] - ends[np.searchsorted(mine, mine)]
+        left = np.clip(of_kind - taken[mine], 0, units).astype(np.int64)
+        kept = np.flatnonzero(left)
+        return replace(self.take(kept), weights=left[kept]).without_equal_weights()
 
 
 def number_contents(documents: DocumentTable) -> Integers:
@@ -456,7 +468,7 @@ def concatenate(parts: Sequence[DocumentTable]) -> DocumentTable:
     weights count once beside those with weights.
     """
     if any(part.weights is not None for part in parts):
-        parts = [part.with_weights() for part in parts]
+        parts = [replace(part, weights=part.units) for part in parts]
     return DocumentTable(
         csr.join_bounds([part.indptr for part in parts]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),

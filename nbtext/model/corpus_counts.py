@@ -725,7 +725,7 @@ class CorpusCounter:
             statistics = weigh_classes(statistics, weights, set_of, len(sets))
             sample = replace(
                 sample, weights=weights[sample.classes], classes=set_of[sample.classes]
-            )
+            ).without_equal_weights()
         if has_weights:
             statistics = count_classes(sample, len(columns), len(sets))
             weighting = Weighting()

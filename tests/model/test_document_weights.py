@@ -12,7 +12,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import SoftLabel, split_shares
-from nbtext.errors import InputError
+from nbtext.errors import InputError, ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.text_classifier import TextClassifier
@@ -163,3 +163,25 @@ def test_linear_models_take_weights(model: str) -> None:
         TEXTS, LABELS, sample_weight=times
     )
     assert weighed.predict_proba(TEXTS) == pytest.approx(repeated.predict_proba(TEXTS), abs=2e-3)
+
+
+def test_weights_of_one_leave_no_trace() -> None:
+    """The model has the bytes of one without weights; and so has one that forgot those with."""
+    plain = count(TEXTS, LABELS)
+    weighed = count(TEXTS, LABELS, [256] * 8)
+    grown = plain + count(["a bird"], ["y"], [300])
+    for each in (weighed, grown - count(["a bird"], ["y"], [300])):
+        assert arrays(each) == arrays(plain)
+        assert each.sample.weights is None
+
+
+def test_a_part_of_a_weight_can_be_forgotten() -> None:
+    """The rest of the document stays, as if it had been counted with that weight."""
+    whole = count(TEXTS, LABELS, FRACTIONS)
+    rest = whole - count(TEXTS[2:3], LABELS[2:3], [100])
+    expected = count(TEXTS, LABELS, [*FRACTIONS[:2], 156, *FRACTIONS[3:]])
+    assert arrays(rest) == arrays(expected)
+    assert rest.sample.weights is not None and expected.sample.weights is not None
+    assert rest.sample.weights.tolist() == expected.sample.weights.tolist()
+    with pytest.raises(ModelError):
+        whole - count(TEXTS[2:3], LABELS[2:3], [400])
