@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Hashes, Integers, Integers32
+from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import OutputError
 from nbtext.features.csr import running_sums
 from nbtext.features.document_table import DocumentTable, concatenate, take_smallest
@@ -189,7 +190,6 @@ class Spill:
         self._lock = threading.Lock()
         self._n_entries = self._n_documents = self._n_classes = self._n_read = 0
         self._files: list[ArrayFile] = []
-        self._is_allowed = True
 
     @property
     def is_begun(self) -> bool:
@@ -198,17 +198,13 @@ class Spill:
         """
         return bool(self._files)
 
-    def keep_in_memory(self) -> None:
-        """Keep all documents in memory: files have no weights of documents."""
-        self._is_allowed = False
-
     def add(self, documents: DocumentTable) -> bool:
         """Count documents; return whether documents are to be stored."""
         with self._lock:
             self._n_entries += len(documents.indices)
             self._n_documents += len(documents)
             self._n_classes = max(self._n_classes, int(documents.classes.max(initial=0)) + 1)
-            if self._is_allowed and not self._files and self._n_entries > MAX_ENTRIES_IN_MEMORY:
+            if not self._files and self._n_entries > MAX_ENTRIES_IN_MEMORY:
                 self._begin()
         return self.is_begun
 
@@ -275,19 +271,27 @@ class Spill:
 
 
 class CounterRuns(NamedTuple):
-    """Runs of one counter: its feature j is column columns[j] (below 0: removed), and its class k
-    is classes[k].
+    """Runs of one counter: its feature j is column columns[j] (below 0: removed), its class k is
+    classes[k], and documents of this class have the weight weights[k] (None: each counts once).
     """
 
     runs: tuple[SortedRun, ...]
     columns: Integers32
     classes: Integers32
+    weights: Integers | None = None
+
+    def weigh(self, classes: Integers32) -> Integers:
+        """Return the weights of documents with these classes of the counter."""
+        if self.weights is None:
+            return np.full(len(classes), WEIGHT_UNIT, dtype=np.int64)
+        return self.weights[classes]
 
 
 class RunOrder(NamedTuple):
     """The order of the documents of all runs: by hash, then by class.
 
     hashes, classes  (n_documents,)
+    times            (n_documents,), how often each counts; None: once
     owners           (n_documents,), the run of each
     bounds           of parts, of which each is small enough to be loaded
     taken            (n_parts + 1, n_runs), how many documents of a run precede each part
@@ -295,6 +299,7 @@ class RunOrder(NamedTuple):
 
     hashes: Hashes
     classes: Integers32
+    times: Floats | None
     owners: Integers32
     bounds: list[int]
     taken: Integers
@@ -305,8 +310,6 @@ class StoredDocuments:
     the order of the hashes, then of the classes.
     """
 
-    times = None  # each document counts once
-
     def __init__(self, spill: Spill, parts: Sequence[CounterRuns]) -> None:
         self.spill = spill
         self._parts = tuple(parts)
@@ -316,10 +319,16 @@ class StoredDocuments:
         cls, spill: Spill, documents: DocumentTable, n_features: int, n_classes: int
     ) -> StoredDocuments:
         """Store sorted documents in memory."""
-        same = np.arange(max(n_features, n_classes), dtype=np.int32)
-        return cls(
-            spill, [CounterRuns((spill.store(documents),), same[:n_features], same[:n_classes])]
-        )
+        columns = np.arange(n_features, dtype=np.int32)
+        classes = np.arange(n_classes, dtype=np.int32)
+        weights = None
+        if documents.weights is not None:
+            pairs = np.column_stack((documents.classes, documents.weights))
+            found, codes = np.unique(pairs, axis=0, return_inverse=True)
+            documents = replace(documents, classes=codes.ravel().astype(np.int32), weights=None)
+            classes = found[:, 0].astype(np.int32)
+            weights = found[:, 1]
+        return cls(spill, [CounterRuns((spill.store(documents),), columns, classes, weights)])
 
     def __len__(self) -> int:
         return sum(len(run.sizes) for part in self._parts for run in part.runs)
@@ -335,8 +344,8 @@ class StoredDocuments:
         return StoredDocuments(
             self.spill,
             [
-                CounterRuns(runs, columns[mine], classes[of_mine])
-                for runs, mine, of_mine in self._parts
+                part._replace(columns=columns[part.columns], classes=classes[part.classes])
+                for part in self._parts
             ],
         )
 
@@ -356,7 +365,12 @@ class StoredDocuments:
         runs = self._runs
         hashes = np.concatenate([run.hashes for run, _ in runs])
         classes = np.concatenate([part.classes[run.classes] for run, part in runs])
-        order = np.lexsort((classes, hashes))
+        keys = [classes, hashes]
+        weights = None
+        if any(part.weights is not None for part in self._parts):
+            weights = np.concatenate([part.weigh(run.classes) for run, part in runs])
+            keys.insert(0, weights)
+        order = np.lexsort(keys)
         owners = np.repeat(
             np.arange(len(runs), dtype=np.int32), [len(run.sizes) for run, _ in runs]
         )[order]
@@ -375,7 +389,8 @@ class StoredDocuments:
         taken = [np.zeros(len(runs), dtype=np.int64)]
         for first, last in pairwise(bounds):
             taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
-        return RunOrder(hashes[order], classes[order], owners, bounds, np.array(taken))
+        times = None if weights is None else weights[order] / WEIGHT_UNIT
+        return RunOrder(hashes[order], classes[order], times, owners, bounds, np.array(taken))
 
     @property
     def hashes(self) -> Hashes:
@@ -384,6 +399,10 @@ class StoredDocuments:
     @property
     def classes(self) -> Integers32:
         return self._order.classes
+
+    @property
+    def times(self) -> Floats | None:
+        return self._order.times
 
     @property
     def part_bounds(self) -> list[int]:
@@ -398,12 +417,10 @@ class StoredDocuments:
             if first < last:
                 start = int(run.sizes[:first].sum(dtype=np.int64))
                 documents = self.spill.load(run, first, last, start)
-                found.append(
-                    replace(
-                        documents.arrange(counter.columns),
-                        classes=counter.classes[documents.classes],
-                    )
-                )
+                weights = None if self.times is None else counter.weigh(documents.classes)
+                classes = counter.classes[documents.classes]
+                documents = documents.arrange(counter.columns)
+                found.append(replace(documents, classes=classes, weights=weights))
         return take_smallest(found, None)
 
     def features(self) -> Iterator[tuple[Any, Integers, Integers32]]:

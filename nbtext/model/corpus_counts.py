@@ -529,9 +529,6 @@ class _Union:
         spills = [stored.spill for stored in known if stored is not None]
         if not spills:
             return [counts.sample for counts in corpora], None
-        if any(counts.sample.weights is not None for counts in corpora):
-            what = "documents with weights or soft labels are too many for memory"
-            raise ModelError(what, hint="use fewer documents, or a Naive Bayes model")
         parts = [
             stored or StoredDocuments.of(spills[0], counts.sample, len(columns), len(sets))
             for counts, stored, columns, sets in zip(
@@ -625,8 +622,6 @@ class CorpusCounter:
         self._has_lists |= batch.has_lists
         if batch.weights is not None:
             self._has_weights = True
-            if self._spill is not None:
-                self._spill.keep_in_memory()
         lists = batch.known_labels()
         keys: Sequence[Any] = lists
         codes: dict[Any, int]
@@ -708,20 +703,21 @@ class CorpusCounter:
         has_weights = isinstance(counting, MatrixCounter) and counting.has_weights
         is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered
         del counting  # frees the memory of the counter
+        numbers = {labels: number for number, labels in enumerate(sets)}
+        set_of = np.array([numbers[labels] for labels, _ in pairs], dtype=np.int32)
+        weights = np.array([weight for _, weight in pairs], dtype=np.int64)
         stored = None
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()
-            stored = StoredDocuments(
-                self._spill, [CounterRuns(tuple(self._reservoir.runs), columns, sorted_codes)]
-            )
+            runs = CounterRuns(tuple(self._reservoir.runs), columns, set_of[sorted_codes])
+            if self._has_weights:
+                runs = runs._replace(weights=weights[sorted_codes])
+            stored = StoredDocuments(self._spill, [runs])
         sample = self._reservoir.take_all()
         sample = sample if has_weights else sample.arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         weighting = None
         if self._has_weights:
-            numbers = {labels: number for number, labels in enumerate(sets)}
-            set_of = np.array([numbers[labels] for labels, _ in pairs], dtype=np.int32)
-            weights = np.array([weight for _, weight in pairs], dtype=np.int64)
             statistics = weigh_classes(statistics, weights, set_of, len(sets))
             sample = replace(
                 sample, weights=weights[sample.classes], classes=set_of[sample.classes]

@@ -2,6 +2,7 @@
 the solver.
 """
 
+import json
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -129,6 +130,30 @@ def test_the_model_in_memory(
         assert found.fitted.estimate.duplicates == expected.fitted.estimate.duplicates == 40
         # a fifth of the 440 documents with words, up to the end of duplicates, and of the 9 others
         assert 89 <= found.fitted.estimate.documents <= 93
+
+
+def test_weights_of_documents(tmp_path: Path, blocked: Callable[..., None]) -> None:
+    """Documents with weights are stored, too: their model is the one in memory."""
+    lines = Path(corpus(tmp_path / "documents.txt")).read_text().splitlines()
+    rows = []
+    for number, line in enumerate(lines):
+        label, _, text = line.removeprefix("__label__").partition(" ")
+        rows.append(json.dumps({"label": label, "text": text, "weight": 1 + number % 5 / 2}))
+    (tmp_path / "documents.jsonl").write_text("\n".join(rows))
+    settings = InputSettings(weight_field="weight")
+
+    def fit() -> TrainedModel:
+        source = open_source([str(tmp_path / "documents.jsonl")], settings)
+        return train_on_source(source, FeatureSettings(), ModelSettings(model="nbsvm"), jobs=2)
+
+    expected = fit()
+    blocked()
+    found = fit()
+    assert found.fitted.estimate.folds == 1
+    assert_alike(found.fitted, expected.fitted)
+    plain = train(str(tmp_path / "documents.txt")).fitted.scorer.weights()
+    weights = expected.fitted.scorer.weights()
+    assert np.linalg.norm(plain - weights) > 0.1 * np.linalg.norm(weights)
 
 
 def test_a_search_for_c(tmp_path: Path, blocked: Callable[..., None]) -> None:
