@@ -66,9 +66,14 @@ def corpus(
 
 
 def train(
-    source: str, *, jobs: int = 2, features: dict[str, Any] | None = None, **settings: Any
+    source: str,
+    *,
+    jobs: int = 2,
+    features: dict[str, Any] | None = None,
+    weight_field: str | None = None,
+    **settings: Any,
 ) -> TrainedModel:
-    opened = open_source([source], InputSettings())
+    opened = open_source([source], InputSettings(weight_field=weight_field))
     given = Training(
         labeled=lambda: nullcontext((opened, None)),
         settings=ModelSettings(**{"model": "nbsvm", **settings}),
@@ -140,15 +145,10 @@ def test_weights_of_documents(tmp_path: Path, blocked: Callable[..., None]) -> N
         label, _, text = line.removeprefix("__label__").partition(" ")
         rows.append(json.dumps({"label": label, "text": text, "weight": 1 + number % 5 / 2}))
     (tmp_path / "documents.jsonl").write_text("\n".join(rows))
-    settings = InputSettings(weight_field="weight")
-
-    def fit() -> TrainedModel:
-        source = open_source([str(tmp_path / "documents.jsonl")], settings)
-        return train_on_source(source, FeatureSettings(), ModelSettings(model="nbsvm"), jobs=2)
-
-    expected = fit()
+    source = str(tmp_path / "documents.jsonl")
+    expected = train(source, weight_field="weight")
     blocked()
-    found = fit()
+    found = train(source, weight_field="weight")
     assert found.fitted.estimate.folds == 1
     assert_alike(found.fitted, expected.fitted)
     plain = train(str(tmp_path / "documents.txt")).fitted.scorer.weights()
