@@ -850,7 +850,8 @@ def _read_group(value: str | None, split: Split) -> str:
     group = name_of(value)
     if group is None:
         what = f"the document has no `{split.field}`"
-        raise InputError(what, hint="each document needs a value of this field")
+        option = split.option.replace("_", "-")
+        raise InputError(what, hint=f"--{option} needs a value for each document")
     if split.period:
         # only then, because the import takes time
         from nbtext.documents.times import read_period, refuse_time

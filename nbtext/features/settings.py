@@ -129,7 +129,7 @@ class FeatureSettings(Settings):
             "`log` is 1 + ln(count). For n documents of which df contain the feature, an IDF of `plain` is ln(n/df), "
             "`plus-one` is ln(n/(df+1)), and `smooth` is ln((n+1)/(df+1)) + 1.",
             parse=parse_weighting,
-            metavar="NAME|TF:IDF:NORM",
+            metavar="NAME",
             default_help="counts",
         ),
     )

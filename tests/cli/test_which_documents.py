@@ -185,4 +185,4 @@ def test_labels_that_were_not_judged(nbtext: Any, tmp_path: Path) -> None:
         nbtext(train).refused(1, "`a` is '-1', expected 0 or 1", hint)
         done = nbtext(f"{train} --missing-labels -1.0 --skip-unlabeled").ok()
         assert "skipped 2: without a label" in done.err
-        assert "multi-label: 8 documents, 2 labels" in done.err
+        assert ": 8 documents, 2 labels" in done.err

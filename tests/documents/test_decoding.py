@@ -75,7 +75,7 @@ def test_an_unknown_encoding_is_refused(opened: Any, tmp_path: Path, name: str) 
     (tmp_path / "x.txt").write_text("a")
     with pytest.raises(SettingsError) as caught:
         opened(tmp_path / "x.txt", encoding=name)
-    assert caught.value.where == "--encoding"
+    assert caught.value.where == "encoding"
 
 
 def test_invalid_bytes_are_replaced_and_counted(opened: Any, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
     for given, message in (
         (
             {"query": "select body from tickets"},
-            "no column `text`; the columns are: body; name the column with --text-field",
+            "no column `text`; the columns are: body; name the column with text_field",
         ),
         ({"query": "select 1 as text", "label_field": "y"}, "no column `y`"),
     ):

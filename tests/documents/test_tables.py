@@ -193,7 +193,7 @@ def test_ids_are_a_column_or_the_line(read: Any, tmp_path: Path) -> None:
         (
             "body,label\na,x\n",
             {},
-            ":1: no column `text`; the columns are: body, label; name the column with --text-field",
+            ":1: no column `text`; the columns are: body, label; name the column with text_field",
         ),
         (
             "text,class\na,x\n",
@@ -218,7 +218,7 @@ def test_ids_are_a_column_or_the_line(read: Any, tmp_path: Path) -> None:
         (
             "text;id;text\n",
             {},
-            ":1: 2 columns are called `text`; name it by its number, as in --text-field 1",
+            ":1: 2 columns are called `text`; name it by its number, as in text_field 1",
         ),
         (
             "text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40,

@@ -134,7 +134,7 @@ def test_answers_of_a_batch() -> None:
 
 def test_nothing_to_learn_from() -> None:
     """No document and no feature are errors that say so."""
-    with pytest.raises(ModelError, match="no document"):
+    with pytest.raises(InputError, match="no document"):
         TextClassifier().fit([], [])
     with pytest.raises(ModelError, match="contains a token"):
         TextClassifier().fit(["?", "!"], ["a", "b"])
