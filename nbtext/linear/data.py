@@ -184,8 +184,8 @@ class TrainingData:
         """How often each document counts, times the weight of its class, (n_documents,)."""
         times = self.documents.times
         weights = np.ones(len(self)) if times is None else times
-        if self.class_weights is not None:
-            weights *= self.class_weights[self.documents.classes]
+        if self.class_weights is not None:  # a new array: the other one may be kept
+            weights = weights * self.class_weights[self.documents.classes]
         return weights
 
     @cached_property
