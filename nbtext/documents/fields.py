@@ -158,18 +158,15 @@ def read_weight(value: Any, name: str) -> int:
         hint = "--weight-field needs a number for each document"
         raise InputError(f"the document has no `{name}`", hint=hint)
     try:
-        return round_weight(float(text))
+        weight = float(text)
     except ValueError:
+        weight = 0.0
+    units = round(weight * WEIGHT_UNIT) if 0 < weight <= MAX_WEIGHT else 0
+    if not units:
         what = f"the weight `{name}` is {text[:MAX_CHARACTERS_OF_EACH]!r}"
         hint = f"give a number from 1/{WEIGHT_UNIT} to {MAX_WEIGHT:,}"
-        raise InputError(what, hint=hint) from None
-
-
-def round_weight(weight: float) -> int:
-    """Return a weight in units of 1 / WEIGHT_UNIT; ValueError if it is out of bounds."""
-    if not 0 < weight <= MAX_WEIGHT or not round(weight * WEIGHT_UNIT):
-        raise ValueError(weight)
-    return round(weight * WEIGHT_UNIT)
+        raise InputError(what, hint=hint)
+    return units
 
 
 def split_shares(shares: Mapping[str, float], weight: int = WEIGHT_UNIT) -> dict[str, int]:
@@ -207,7 +204,7 @@ def read_shares(value: Any, name: str) -> SoftLabel | None:
     total = sum(shares.values())
     if total != 1 and all(share in (0, 1) for share in shares.values()):
         return None  # an object of 0 and 1 for each of several labels
-    if min(shares.values()) < 0 or abs(total - 1) > SHARES_TOLERANCE:
+    if not (min(shares.values()) >= 0 and abs(total - 1) <= SHARES_TOLERANCE):  # also of NaN
         what = f"the shares of `{name}` should be at least 0 and sum to 1, not {total:g}"
         hint = "divide numbers of votes by their sum, which --weight-field can name"
         raise InputError(what, hint=hint)
