@@ -51,6 +51,7 @@ LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a bloc
 MAX_BLOCK_ROWS = 1 << 32  # documents of a block, whose rows have numbers
 MAX_LABEL_CHARACTERS = 1000
 MIN_OBJECTS = 10  # at the beginning of a file, all of which may lack a key by mistake
+OF_ROWS = ("problems", "shares", "left_out")  # what a batch has by the row, for some rows
 UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
@@ -352,19 +353,18 @@ class Batch:
 
         take  returns the values of these documents in a column
         """
-        has_rows = self.problems or self.left_out or self.shares
-        places = {row: place for place, row in enumerate(kept)} if has_rows else {}
         names = ("ids", "labels", "groups", "weights", "row_numbers", "line_numbers", "fields")
-        columns = {
+        changed: dict[str, Any] = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
-        problems = {places[row]: problem for row, problem in self.problems.items() if row in places}
-        batch = replace(self, **columns, problems=problems, rows=None)
-        batch.shares = {places[row]: each for row, each in self.shares.items() if row in places}
-        batch.left_out = {places[row]: why for row, why in self.left_out.items() if row in places}
-        batch.matrix = None if self.matrix is None else self.matrix.take(kept)
-        batch.columns = tuple(map(take, self.columns))
-        return batch
+        has_rows = self.problems or self.left_out or self.shares
+        places = {row: place for place, row in enumerate(kept)} if has_rows else {}
+        for name in OF_ROWS if has_rows else ():
+            values = getattr(self, name)
+            changed[name] = {places[row]: each for row, each in values.items() if row in places}
+        changed["columns"] = tuple(map(take, self.columns))
+        matrix = None if self.matrix is None else self.matrix.take(kept)
+        return replace(self, **changed, matrix=matrix, rows=None)
 
     def spread(self) -> Batch:
         """Return the batch with one row for each label of a soft label, which has the weight of its
@@ -531,23 +531,18 @@ def _hint_of_line(line: str) -> str:
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
     """Return the ids, texts, labels, problems, groups and weights of several batches as one."""
-    ids = [identity for batch in batches for identity in batch.ids]
-    labels = [label for batch in batches for label in batch.labels]
     columns = zip(*(batch.columns for batch in batches), strict=True)
-    problems: dict[int, InputError] = {}
-    shares: dict[int, SoftLabel] = {}
-    start = 0
-    for batch in batches:
-        problems |= {start + row: problem for row, problem in batch.problems.items()}
-        shares |= {start + row: soft for row, soft in batch.shares.items()}
-        start += len(batch)
-    beside: dict[str, Any] = {}
-    for name in ("groups", "weights", "row_numbers"):
+    joined = Batch([], tuple(list(chain.from_iterable(column)) for column in columns), [])
+    for name in ("ids", "labels", "groups", "weights", "row_numbers"):
         parts = [getattr(batch, name) for batch in batches]
         if None not in parts:
-            beside[name] = list(chain.from_iterable(parts))
-    texts = tuple(list(chain.from_iterable(column)) for column in columns)
-    return Batch(ids, texts, labels, problems, shares=shares, **beside)
+            setattr(joined, name, list(chain.from_iterable(parts)))
+    start = 0
+    for batch in batches:
+        joined.problems |= {start + row: problem for row, problem in batch.problems.items()}
+        joined.shares |= {start + row: soft for row, soft in batch.shares.items()}
+        start += len(batch)
+    return joined
 
 
 @dataclass
@@ -608,6 +603,7 @@ def make_batch(
     numbers: Sequence[int | str],
     problems: Mapping[int, InputError],
     names_of: Callable[[int], Sequence[str]],
+    scanned: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
 ) -> Batch:
     """Return documents of the values of their fields. A document with an error is a problem.
 
@@ -622,6 +618,8 @@ def make_batch(
         The error of each row that could not be divided into fields.
     names_of : callable
         Returns the keys or columns of a document, for messages.
+    scanned : tuple, optional
+        The ids, and the texts of each field, if a scanner has found them already.
     """
     missing = [None] * len(numbers)
     found = dict(problems)
@@ -632,56 +630,59 @@ def make_batch(
             return values
         return read_each(values, partial(read_text_value, name=name), found)
 
-    ids = [
-        name_of(text) or f"{origin}{numbers[row]}"
-        for row, text in enumerate(read(settings.id_field))
-    ]
-    fields: list[Sequence[Any]] = [read(name) for name in settings.text_field]
-    if any(None in field for field in fields):
-        for row, texts in enumerate(zip(*fields, strict=True)):
-            values = {name: columns[name][row] for name in settings.text_field}
-            if row not in found and (problem := _missing_text(texts, values, names_of(row))):
-                found[row] = problem
-    limit = settings.max_document_bytes
-    for row, texts in enumerate(zip(*fields, strict=True)):
-        if sum(len(text or "") for text in texts) > limit:
-            found.setdefault(row, too_long(limit))
-    labels: list[Label]
+    texts: Sequence[Sequence[Any]]
+    if scanned is not None:
+        ids, texts = scanned
+    else:
+        ids = [
+            name_of(text) or f"{origin}{number}"
+            for text, number in zip(read(settings.id_field), numbers, strict=True)
+        ]
+        texts = [read(name) for name in settings.text_field]
+        limit = settings.max_document_bytes
+        for row, own in enumerate(zip(*texts, strict=True)):
+            if None in own and row not in found:
+                values = {name: columns[name][row] for name in settings.text_field}
+                if problem := _missing_text(own, values, names_of(row)):
+                    found[row] = problem
+            if sum(len(text or "") for text in own) > limit:
+                found.setdefault(row, too_long(limit))
     shares: dict[int, SoftLabel] = {}
     if settings.label_fields:
         names = settings.indicator_labels
-        rows = zip(*(columns.get(name, missing) for name in names), strict=True)
-        labels = read_each(list(rows), lambda row: read_indicators(names, row, settings), found)
+        rows = list(zip(*(columns.get(name, missing) for name in names), strict=True))
+        labels = read_each(rows, lambda row: read_indicators(names, row, settings), found)
     else:
         name = settings.label_field
-        read_one = partial(read_label, name=name, settings=settings)
         given = columns.get(name, [MISSING_KEY] * len(numbers))
-        labels = []
-        for row, label in enumerate(read_each(given, read_one, found)):
-            if isinstance(label, SoftLabel):
-                shares[row] = label
-            labels.append(label.label if isinstance(label, SoftLabel) else label)
-        if settings.folder is not None:
-            for row, value in enumerate(given):
-                labels[row] = settings.folder if value is MISSING_KEY else labels[row]
-    weights = None
-    if settings.weight_field is not None:
-        name = settings.weight_field
-        given = columns.get(name, missing)
-        weights = read_each(given, partial(read_weight, name=name), found)
+        labels = read_each(given, partial(read_label, name=name, settings=settings), found)
+        if SoftLabel in set(map(type, labels)):
+            shares = {row: soft for row, soft in enumerate(labels) if isinstance(soft, SoftLabel)}
+            for row, soft in shares.items():
+                labels[row] = soft.label
+        for row, value in enumerate(given if settings.folder is not None else ()):
+            labels[row] = settings.folder if value is MISSING_KEY else labels[row]
+    weights = groups = None
+    field = settings.weight_field
+    if field is not None:
+        weights = read_each(columns.get(field, missing), partial(read_weight, name=field), found)
         weights = [weight or WEIGHT_UNIT for weight in weights]
-    groups = None
     if settings.split is not None:
         groups = read_groups(read(settings.split.field), settings.split, origin, numbers, found)
-    if found or any(None in field for field in fields):
-        fields = [
-            ["" if row in found else text or "" for row, text in enumerate(field)]
-            for field in fields
+    if scanned is None and (found or any(None in own for own in texts)):
+        texts = [
+            ["" if row in found else text or "" for row, text in enumerate(own)] for own in texts
         ]
-    batch = Batch(ids, join_fields(fields, settings), labels, origin=origin, line_numbers=numbers)
-    batch.groups = groups
-    batch.weights = weights
-    batch.shares = {row: soft for row, soft in shares.items() if row not in found}
+    batch = Batch(
+        ids,
+        join_fields(texts, settings),
+        labels,
+        shares={row: soft for row, soft in shares.items() if row not in found},
+        groups=groups,
+        weights=weights,
+        origin=origin,
+        line_numbers=numbers,
+    )
     for condition in settings.where:
         for row, value in enumerate(columns.get(condition.field, missing)):
             if row not in problems and not holds(condition, value):
@@ -691,9 +692,10 @@ def make_batch(
         problem.__context__ = problem.__cause__ = None
         batch.problems[row] = problem.locate(batch.place(row)).with_traceback(None)
         labels[row] = None
-    unlabeled = (row for row, label in enumerate(labels) if label is None and row not in found)
-    for row in islice(unlabeled, 1):
-        batch.names = tuple(names_of(row))
+    if None in labels:
+        unlabeled = (row for row, label in enumerate(labels) if label is None and row not in found)
+        for row in islice(unlabeled, 1):
+            batch.names = tuple(names_of(row))
     return batch
 
 
@@ -802,18 +804,13 @@ def read_each(
     known: dict[Any, Any] = {}
     found = []
     for row, value in enumerate(values):
-        result = None
-        try:
-            is_text = type(value) is str
-            if is_text and value in known:
-                result = known[value]
-            else:
-                result = read(value)
-                if is_text:
-                    known[value] = result
-        except InputError as problem:
-            problems.setdefault(row, problem)
-        found.append(result)
+        is_known = value is None or type(value) is str
+        if not (is_known and value in known):
+            try:
+                known[value if is_known else row] = read(value)
+            except InputError as problem:
+                problems.setdefault(row, problem)
+        found.append(known.get(value if is_known else row))
     return found
 
 

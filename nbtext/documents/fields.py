@@ -416,11 +416,7 @@ def find_fields(
     places = labels if all(labels.values()) else {}
     places |= {name: find(name, "text_field") for name in settings.text_field}
     places[settings.id_field] = find(settings.id_field, "id_field", DEFAULTS.id_field)
-    places |= {each.field: find(each.field, "where") for each in settings.where}
-    if settings.weight_field is not None:
-        places[settings.weight_field] = find(settings.weight_field, "weight_field")
-    if settings.split is not None:
-        places[settings.split.field] = find(settings.split.field, settings.split.option)
+    places |= {name: find(name, option) for name, option in settings.options_of_fields.items()}
     return {name: found for name, found in places.items() if found}
 
 
@@ -466,12 +462,8 @@ def is_number(name: str) -> bool:
 
 def check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
-    if settings.split is not None:
-        raise _without_fields(path, settings.split.option, f"field `{settings.split.field}`")
-    if settings.weight_field is not None:
-        raise _without_fields(path, "weight_field", f"field `{settings.weight_field}`")
-    if settings.where:
-        raise _without_fields(path, "where", f"field `{settings.where[0].field}`")
+    for name, option in settings.options_of_fields.items():
+        raise _without_fields(path, option, f"field `{name}`")
     if settings.separate_fields and len(settings.text_field) > 1:
         raise _without_fields(path, "separate_fields", "fields to keep separate")
     if "label_field" not in settings.remembered:

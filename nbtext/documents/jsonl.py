@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtext.documents.batch import Batch, Block, join_fields, make_batch_of_objects, read_groups
+from nbtext.documents.batch import Batch, Block, make_batch, make_batch_of_objects
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
 from nbtext.documents.decoding import BOM, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, SoftLabel, read_indicators, read_label, text_of
+from nbtext.documents.fields import text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, origin_of
@@ -99,64 +99,43 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     others.
     """
     settings = lines.settings
-    if not settings.text_field or settings.where or settings.weight_field is not None:
+    if not settings.text_field or settings.where:
         raise _UnusualLineError
-    groups = () if settings.split is None else (settings.split.field,)
-    label_fields = settings.label_fields or (settings.label_field,)
-    origin = lines.origin
+    data = lines.block.data
     first = lines.block.first_line
-    columns = scan(
-        lines.block.data,
-        settings.text_field,
-        settings.id_field,
-        (*groups, *label_fields),
-        origin,
-        first,
+    names = [*settings.label_names, *settings.options_of_fields]
+    found = scan(data, settings.text_field, settings.id_field, names, lines.origin, first)
+    if found is None:
+        raise _UnusualLineError
+    texts, ids, others = found
+    has_rule = settings.folder is not None or settings.label_separator is not None
+    if has_rule and None in others[0]:
+        # a missing key is the label of the folder; with a separator, an empty text has none
+        raise _UnusualLineError
+
+    def names_of(row: int) -> tuple[str, ...]:
+        is_large = len(data) > LARGE_CHARACTERS
+        return () if is_large else tuple(decoder.decode(data.split(b"\n", row + 1)[row].decode()))
+
+    batch = make_batch(
+        {name: _read_lists(values) for name, values in zip(names, others, strict=True)},
+        settings,
+        origin=lines.origin,
+        numbers=range(first, first + len(ids)),
+        problems={},
+        names_of=names_of,
+        scanned=(ids, texts),
     )
-    if columns is None:
+    if batch.problems:
         raise _UnusualLineError
-    texts, ids, others = columns
-    numbers = range(first, first + len(ids))
-    problems: dict[int, InputError] = {}
-    split = None
-    if settings.split is not None:
-        split = read_groups(_require_texts(others[0]), settings.split, origin, numbers, problems)
-    if settings.label_fields:
-        rows = zip(*map(_require_texts, others[len(groups) :]), strict=True)
-        names = settings.indicator_labels
-        labels = [read_indicators(names, row, settings) for row in rows]
-    else:
-        has_rule = settings.folder is not None or settings.label_separator is not None
-        if has_rule and None in others[-1]:
-            # a missing key is the label of the folder; with a separator, an empty text has none
-            raise _UnusualLineError
-        read = {value: _read_scanned(value, settings) for value in set(others[-1])}
-        labels = [read[value] for value in others[-1]]
-    if problems:
-        raise _UnusualLineError
-    batch = Batch(ids, join_fields(texts, settings), labels, origin=origin)
-    batch.line_numbers = numbers
-    batch.groups = split
-    if None in labels and len(lines.block.data) < LARGE_CHARACTERS:
-        row = labels.index(None)
-        batch.names = tuple(decoder.decode(lines.block.data.split(b"\n", row + 1)[row].decode()))
     return batch
 
 
-def _require_texts(values: list[str | bytes | None]) -> list[str | None]:
-    """Return scanned values, which must not be lists."""
-    if bytes in set(map(type, values)):
-        raise _UnusualLineError
-    return cast("list[str | None]", values)
-
-
-def _read_scanned(value: str | bytes | None, settings: InputSettings) -> Label:
-    """Return the labels of a text, or of the JSON of a list."""
-    scanned = decoder.decode(value.decode()) if isinstance(value, bytes) else value
-    label = read_label(scanned, settings.label_field, settings)
-    if isinstance(label, SoftLabel):
-        raise _UnusualLineError
-    return label
+def _read_lists(values: list[str | bytes | None]) -> list[Any]:
+    """Return scanned values, of which a list is the bytes of its JSON."""
+    if bytes not in set(map(type, values)):
+        return values
+    return [decoder.decode(each.decode()) if isinstance(each, bytes) else each for each in values]
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:

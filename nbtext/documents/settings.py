@@ -322,14 +322,19 @@ class InputSettings(InputOptions):
     rows_for: str = ""
 
     @property
+    def options_of_fields(self) -> dict[str, str]:
+        """The setting that names each field that is neither the text, a label nor the id."""
+        found = {condition.field: "where" for condition in self.where}
+        if self.weight_field is not None:
+            found[self.weight_field] = "weight_field"
+        if self.split is not None:
+            found[self.split.field] = self.split.option
+        return found
+
+    @property
     def field_names(self) -> tuple[str, ...]:
         """The columns or keys of all fields of a document."""
-        others = [condition.field for condition in self.where]
-        if self.split is not None:
-            others.append(self.split.field)
-        if self.weight_field is not None:
-            others.append(self.weight_field)
-        return (*self.text_field, *self.label_names, self.id_field, *others)
+        return (*self.text_field, *self.label_names, self.id_field, *self.options_of_fields)
 
     def group_by(self, field: str | None, option: str = "group_field") -> InputSettings:
         """Return the settings with the field of the groups, such as `created:month`, the months of
