@@ -387,9 +387,9 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         totals = tokens - left_out.copies * pairs.totals
         default = log(alpha / (totals + alpha * self.statistics.n_features))
         logs = pairs.sum_entries(pairs.counts * log(left / alpha + 1))
-        return contrast_labels(
-            left_out.replace_own(scores, logs + self.n_known[left_out.rows] * default)
-        )
+        rows = left_out.rows
+        scores[rows, left_out.classes] = logs + self.n_known[rows] * default
+        return contrast_labels(scores)
 
     @LazyProperty
     def _left(self) -> Floats:

@@ -5,13 +5,14 @@ bound.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, leave_out_own
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns, derive, log_share
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp
@@ -139,10 +140,8 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
     )
 
 
-def leave_out_categorical(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
-) -> Floats:
-    """Return leave-one-out scores. Only the scores of each document's own classes change.
+def _score_own(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """Return the leave-one-out scores of the pairs.
 
     A class loses the document's values and one document, which changes the probability of absent
     features too, and so the score of an empty document.
@@ -171,7 +170,7 @@ def leave_out_categorical(
     absent = log_share(lacking, totals, smoothing, of=of_pair)
     remaining = statistics.documents[positions] - left_out.copies[of_pair]
     value = log_share(remaining, totals, smoothing, of=of_pair)
-    return left_out.replace_own(scores, empty_document + pairs.sum_entries(value - absent))
+    return empty_document + pairs.sum_entries(value - absent)
 
 
 def weigh_unseen_categorical(
@@ -203,11 +202,10 @@ def draw_binary(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 BERNOULLI = EventModel(
     compile=compile_categorical,
-    leave_one_out=leave_out_categorical,
+    leave_one_out=partial(leave_out_own, compile=compile_categorical, own=_score_own),
     out_of_vocabulary=weigh_unseen_categorical,
     generate=draw_binary,
-    is_binary=True,
-    counts_documents=True,
+    cells="binary",
     sklearn="BernoulliNB",
 )
 CATEGORICAL = replace(  # Bernoulli's over the values of each feature
@@ -215,8 +213,7 @@ CATEGORICAL = replace(  # Bernoulli's over the values of each feature
     sufficient_statistics=count_values,
     derivation=Values,
     generate=None,
-    is_binary=False,
-    is_of_counts=True,
+    cells="values",
     sklearn=None,
     options=("smoothing", "prior", "values"),
 )

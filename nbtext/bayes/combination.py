@@ -89,12 +89,11 @@ def combine(parts: Sequence[Part], views: Sequence[str], bounds: Integers | None
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return EventModel(
         compile=partial(compile_combination, places=places),
-        leave_one_out_joint=partial(leave_out_combined, places=places),
+        leave_one_out=partial(leave_out_combined, places=places),
         prior="uniform",
         smoothing=1.0,
         has_pseudo_counts=False,  # not the same in all parts
-        is_generative=False,
-        is_in_nats=False,
+        scores="numbers",
     )
 
 
@@ -138,12 +137,7 @@ def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: f
     """Return the leave-one-out scores of a part, (n, n_classes)."""
     record = EVENT_MODELS[part.model]
     smoothing = factor * part.smoothing
-    joint = record.choose_joint(statistics, left_out.documents, [smoothing])
-    if joint is None:
-        scorer = record.compile(statistics, smoothing=smoothing)
-        scores = record.correct(statistics, left_out, scorer=scorer, smoothing=smoothing)
-    else:
-        scores = joint(statistics, left_out, smoothings=[smoothing])[0]
+    scores: Floats = record.leave_one_out(statistics, left_out, smoothings=[smoothing])[0]
     unseen = record.out_of_vocabulary
     if not left_out.ignores_unseen or unseen is None:
         return scores
@@ -191,11 +185,15 @@ def leave_out_combined(
     """Return leave-one-out scores for several smoothings: the weighted sum of those of the
     parts.
     """
-    total = np.zeros((len(smoothings), len(left_out), statistics.n_classes))
-    for number, smoothing in enumerate(smoothings):
-        for part, scores in score_parts(statistics, left_out, smoothing, places):
-            total[number] += part.weight * scores
-    return total
+
+    def score(rows: LeftOut) -> Floats:
+        total = np.zeros((len(smoothings), len(rows), statistics.n_classes))
+        for number, smoothing in enumerate(smoothings):
+            for part, scores in score_parts(statistics, rows, smoothing, places):
+                total[number] += part.weight * scores
+        return total
+
+    return left_out.map(score)
 
 
 # before the parts are known

@@ -68,26 +68,19 @@ def leave_out_complement(
     """Return leave-one-out scores for several smoothings, (n_smoothings, n, n_classes). The
     complement of each class loses the copies in the other classes.
     """
-    is_whole = statistics.occurrences.dtype.kind == "i" and left_out.documents.is_counted
-    is_whole &= left_out.copies.dtype.kind == "i"
-    if is_whole and min(smoothings) > 0 and not normalize_weights:
+    if min(smoothings) > 0 and not normalize_weights and left_out.is_whole(statistics):
         return leave_out_counts(statistics, left_out, smoothings=smoothings, of_rest=True)
-    return np.stack(
-        [_score(statistics, left_out, smoothing, normalize_weights) for smoothing in smoothings]
-    )
 
+    def score(part: LeftOut, smoothing: float) -> Floats:
+        documents = part.documents
+        log_totals = _log_totals(statistics, part, smoothing)
+        sums = _sum_logs(statistics, part, documents.counts, smoothing)
+        scores: Floats = documents.totals[:, None] * log_totals - sums
+        if normalize_weights:
+            scores *= _left_out_scales(statistics, part, log_totals, smoothing)
+        return scores
 
-def _score(
-    statistics: ClassStatistics, left_out: LeftOut, smoothing: float, normalize_weights: bool
-) -> Floats:
-    """Return leave-one-out scores, (n, n_classes)."""
-    documents = left_out.documents
-    log_totals = _log_totals(statistics, left_out, smoothing)
-    sums = _sum_logs(statistics, left_out, documents.counts, smoothing)
-    scores: Floats = documents.totals[:, None] * log_totals - sums
-    if normalize_weights:
-        scores *= _left_out_scales(statistics, left_out, log_totals, smoothing)
-    return scores
+    return np.stack([left_out.map(partial(score, smoothing=each)) for each in smoothings])
 
 
 def _sum_logs(
@@ -238,18 +231,17 @@ def _inverse(sums: Floats) -> Floats:
 
 COMPLEMENT = EventModel(
     compile=compile_complement,
-    leave_one_out_joint=leave_out_complement,
+    leave_one_out=leave_out_complement,
     out_of_vocabulary=weigh_unseen_complement,
     prior="uniform",
-    is_generative=False,
+    scores="nats",
     sklearn="ComplementNB",
     options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
-        leave_one_out_joint=partial(leave_out_complement, normalize_weights=True),
+        leave_one_out=partial(leave_out_complement, normalize_weights=True),
         out_of_vocabulary=partial(weigh_unseen_complement, normalize_weights=True),
         prior="uniform",
-        is_generative=False,
-        is_in_nats=False,
+        scores="numbers",
     ),
 )

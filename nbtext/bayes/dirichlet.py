@@ -65,12 +65,14 @@ def leave_out_dirichlet(
     n_classes). The own classes lose the document, and so do the totals, which all classes use.
     """
     if smoothings[0] == 0:
-        scorer = compile_dirichlet(statistics, smoothing=0)
-        model = multinomial.MULTINOMIAL
-        return model.correct(statistics, left_out, scorer=scorer, smoothing=0)[None]
+        return multinomial.leave_out_multinomial(statistics, left_out, smoothings=[0])
     shares = [smoothing / statistics.n_classes for smoothing in smoothings]
-    parts = split_pairs(left_out, np.diff(statistics.indptr))
-    return np.concatenate([_score_part(statistics, part, shares) for part in parts], axis=1)
+
+    def score(rows: LeftOut) -> Floats:
+        parts = split_pairs(rows, np.diff(statistics.indptr))
+        return np.concatenate([_score_part(statistics, part, shares) for part in parts], axis=1)
+
+    return left_out.map(score)
 
 
 def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[float]) -> Floats:
@@ -132,7 +134,7 @@ def _count_once(occurrences: Any, gone: Array | float = 0.0) -> Floats:
 
 DIRICHLET = EventModel(
     compile=compile_dirichlet,
-    leave_one_out_joint=leave_out_dirichlet,
+    leave_one_out=leave_out_dirichlet,
     out_of_vocabulary=weigh_unseen_dirichlet,
     generate=multinomial.draw_tokens,
     has_length=True,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -17,8 +19,10 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_table import DocumentTable
+from nbtext.parallel import parallel_calls
 from nbtext.records import LazyProperty, frozen
 
+ROWS_SCORED_AT_ONCE = 4096  # rows that one thread scores at once
 Entries = Integers | slice  # of class statistics
 FeatureIds = Integers  # the features of a generated document, each as often as it occurs
 
@@ -35,6 +39,7 @@ class LeftOut:
     classes         (n_pairs,) int32, ascending for each row
     copies          (n_pairs,) like all_copies, documents of the content in the class
     ignores_unseen  whether features that no remaining document has are out of vocabulary
+    jobs            number of threads that score parts of them
     """
 
     documents: DocumentTable
@@ -43,6 +48,7 @@ class LeftOut:
     classes: Integers32
     copies: Array
     ignores_unseen: bool = False
+    jobs: int = 1
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -57,14 +63,26 @@ class LeftOut:
             indptr=self.indptr[start : stop + 1] - self.indptr[start],
             classes=self.classes[pairs],
             copies=self.copies[pairs],
+            jobs=1,
         )
 
-    def split(self, size: int) -> list[LeftOut]:
-        """Return parts of at most `size` rows; at least one part."""
-        return [
-            self.slice(start, min(start + size, len(self)))
+    def map(self, score: Callable[[LeftOut], Floats]) -> Floats:
+        """Return the scores of all rows, (..., n, n_classes), which threads compute part by
+        part.
+        """
+        size = min(ROWS_SCORED_AT_ONCE, len(self) // self.jobs + 1)
+        calls = [
+            partial(score, self.slice(start, min(start + size, len(self))))
             for start in range(0, max(1, len(self)), size)
         ]
+        return np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=-2)
+
+    def is_whole(self, statistics: ClassStatistics) -> bool:
+        """Return whether all counts are whole numbers, those of the corpus and of the
+        documents.
+        """
+        is_whole = all(each.dtype.kind == "i" for each in (statistics.occurrences, self.copies))
+        return is_whole and self.documents.is_counted
 
     @LazyProperty
     def rows(self) -> Integers:
@@ -123,12 +141,6 @@ class LeftOut:
         """
         return sum_unseen(self.documents, self.all_copies, frequencies)
 
-    def replace_own(self, scores: Floats, own: Floats) -> Floats:
-        """Return the scores (n, n_classes) with those of the pairs replaced."""
-        replaced = scores.copy()
-        replaced[self.rows, self.classes] = own
-        return replaced
-
 
 def sum_unseen(documents: DocumentTable, copies: Array, frequencies: Array) -> Floats:
     """Return the sum of the counts (or weights) of the features of each document that no other
@@ -149,9 +161,9 @@ def sum_unseen(documents: DocumentTable, copies: Array, frequencies: Array) -> F
 # Fits the model to (statistics, *, smoothing): the scorer of log P(document | class), without the
 # prior
 Compile = Callable[..., LinearScorer]
-# Scores of rows under the model without them, (n, n_classes), from the statistics of the whole
-# corpus, including the rows: see the fields of EventModel
-LeaveOneOutScores = Callable[..., Floats]
+# What is computed of (statistics, left_out, ...): the statistics are those of the whole corpus,
+# including the left-out documents; see the fields of EventModel
+OfLeftOut = Callable[..., Floats]
 # Counts (statistics, documents, *, n_values): what the model needs beyond ClassStatistics, from all
 # documents of the corpus
 SufficientStatistics = Callable[..., ClassStatistics]
@@ -165,12 +177,11 @@ class EventModel:
     """One event model. `event_models.EVENT_MODELS` registers them by name.
 
     compile                  see Compile
-    leave_one_out            of (statistics, left_out, scores, *, smoothing), with the scores of the
-                             model of the whole corpus; None: `leave_one_out_joint` is for all
-                             numbers
-    leave_one_out_joint      of (statistics, left_out, *, smoothings), for several smoothings and
-                             without a scorer, (n_smoothings, n, n_classes); of integer counts and
-                             smoothings > 0, or of all; None: there is no faster method
+    leave_one_out            of (statistics, left_out, *, smoothings): the scores of each document
+                             under the model of all others, (n_smoothings, n, n_classes), without
+                             the prior. If a document changes the parameters of its own classes
+                             only, it is `partial(leave_out_own, …)`; else it is a function of the
+                             model
     out_of_vocabulary        of (statistics, left_out, *, smoothing): the weight that a feature has
                              for each row if no remaining document has it; None: such features are
                              treated as all others
@@ -184,23 +195,20 @@ class EventModel:
     smoothing                the default smoothing; None: leave-one-out selects it
     has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing
                              between such models
-    is_binary                whether it is fitted to binary counts
-    is_of_counts             whether it is defined for integer counts only, not for weights
-    counts_documents         whether it counts the documents that have a feature; otherwise its
-                             occurrences
-    allows_negative          whether it accepts negative weights
-    is_generative            whether its scores are log P(document | class), which gives log
-                             P(document)
-    is_in_nats               whether scores are sums of logarithms of probabilities
+    cells                    what a cell of the matrix of documents is: "binary", whether the
+                             document has the feature; "values", a whole count, each of which is a
+                             category; "weights", a count or weight >= 0; or "numbers", any number
+    scores                   what its scores are: "likelihoods", log P(document | class), which give
+                             log P(document); "nats", other sums of logarithms of probabilities; or
+                             "numbers", which are scaled before they are calibrated
     normalized               the variant with normalized weights, if there is one
     sklearn                  the class of scikit-learn that is the same model; None: there is none
     options                  fields of ModelSettings that only some models take, and it takes
     """
 
     compile: Compile
-    leave_one_out: LeaveOneOutScores | None = None
-    leave_one_out_joint: LeaveOneOutScores | None = None
-    out_of_vocabulary: LeaveOneOutScores | None = None
+    leave_one_out: OfLeftOut
+    out_of_vocabulary: OfLeftOut | None = None
     sufficient_statistics: SufficientStatistics | None = None
     derivation: Callable[[int], Derivation] | None = None
     generate: Generate | None = None
@@ -208,35 +216,40 @@ class EventModel:
     prior: str = "empirical"
     smoothing: float | None = None
     has_pseudo_counts: bool = True
-    is_binary: bool = False
-    is_of_counts: bool = False
-    counts_documents: bool = False
-    allows_negative: bool = False
-    is_generative: bool = True
-    is_in_nats: bool = True
+    cells: Literal["binary", "values", "weights", "numbers"] = "weights"
+    scores: Literal["likelihoods", "nats", "numbers"] = "likelihoods"
     normalized: EventModel | None = None
     sklearn: str | None = None
     options: tuple[str, ...] = ("smoothing", "prior")
 
-    def choose_joint(
-        self, statistics: ClassStatistics, documents: DocumentTable, smoothings: Sequence[float]
-    ) -> LeaveOneOutScores | None:
-        """Return `leave_one_out_joint` if it can be used for these numbers and smoothings."""
-        is_whole = statistics.occurrences.dtype.kind == "i" and documents.is_counted
-        is_whole &= documents.weights is None or documents.multiplicities.dtype.kind == "i"
-        is_usable = self.leave_one_out is None or (is_whole and min(smoothings) > 0)
-        return self.leave_one_out_joint if is_usable else None
+    @property
+    def is_binary(self) -> bool:
+        return self.cells == "binary"
 
-    def correct(
-        self,
-        statistics: ClassStatistics,
-        left_out: LeftOut,
-        *,
-        scorer: LinearScorer,
-        smoothing: float,
-    ) -> Floats:
-        """Return leave-one-out scores, (n, n_classes), from those of the scorer of all."""
-        documents = left_out.documents
+
+def leave_out_own(
+    statistics: ClassStatistics,
+    left_out: LeftOut,
+    *,
+    smoothings: Sequence[float],
+    compile: Compile,
+    own: OfLeftOut,
+) -> Floats:
+    """Return leave-one-out scores, (n_smoothings, n, n_classes), of a model in which a document
+    changes the parameters of its own classes only: the others score it as the model of all does.
+
+    own  of (statistics, left_out, *, smoothing): the scores of the pairs, (n_pairs,)
+    """
+
+    def score(part: LeftOut, scorer: LinearScorer, smoothing: float) -> Floats:
+        documents = part.documents
         scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
-        assert self.leave_one_out is not None  # else `choose_joint` has chosen the other method
-        return self.leave_one_out(statistics, left_out, scores, smoothing=smoothing)
+        scores[part.rows, part.classes] = own(statistics, part, smoothing=smoothing)
+        return scores
+
+    return np.stack(
+        [
+            left_out.map(partial(score, scorer=compile(statistics, smoothing=each), smoothing=each))
+            for each in smoothings
+        ]
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import Entries, EventModel, LeftOut
+from nbtext.bayes.event_model import Entries, EventModel, LeftOut, leave_out_own
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_table import DocumentTable
@@ -159,11 +160,8 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     )
 
 
-def leave_out_gaussian(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR
-) -> Floats:
-    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own
-    classes change.
+def _score_own(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """Return the leave-one-out scores of the pairs, with the ε of the whole corpus.
 
     The weights of the document and its copies are subtracted from the sums of a class, their
     squares from its sums of squares, and the number of copies from its documents.
@@ -200,10 +198,10 @@ def leave_out_gaussian(
     )
     light_x, heavy_x = _evidence(variances, x - means, floor)
     of_empty = statistics.n_features * _log_density(floor)
-    own = (of_empty + empty[0] + pairs.sum_entries(light_x - light)) - unit * (
+    own: Floats = (of_empty + empty[0] + pairs.sum_entries(light_x - light)) - unit * (
         empty[1] + pairs.sum_entries(heavy_x - heavy)
     )
-    return left_out.replace_own(scores, own)
+    return own
 
 
 def _remaining_moments(documents: Integers, sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
@@ -248,12 +246,11 @@ def _log_density(variance: float) -> float:
 
 GAUSSIAN = EventModel(
     compile=compile_gaussian,
-    leave_one_out=leave_out_gaussian,
+    leave_one_out=partial(leave_out_own, compile=compile_gaussian, own=_score_own),
     sufficient_statistics=compute_moments,
     derivation=lambda n_values: Powers(),
     smoothing=FLOOR,
     has_pseudo_counts=False,
-    allows_negative=True,
-    is_generative=False,  # a density, which is not used for outliers
-    is_in_nats=False,
+    cells="numbers",
+    scores="numbers",  # of a density, which is not used for outliers
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -27,10 +26,8 @@ from nbtext.features.document_table import (
     concatenate,
     number_contents,
 )
-from nbtext.parallel import parallel_calls
 from nbtext.records import LazyProperty, frozen
 
-ROWS_SCORED_AT_ONCE = 4096  # rows that one thread scores at once
 SCORE_ROUNDING = 1e-9  # of a score, in nats
 
 
@@ -262,25 +259,9 @@ class LeaveOneOut(LeftOutDocuments):
         -------
         (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
         """
-        statistics = self.statistics
-        left_out = self.left_out
-        joint = self.model.choose_joint(statistics, self.documents, smoothings)
-        parts = left_out.split(min(ROWS_SCORED_AT_ONCE, len(left_out) // self.jobs + 1))
-        if joint is not None:
-            calls = [partial(joint, statistics, part, smoothings=smoothings) for part in parts]
-            scores = np.concatenate(parallel_calls(calls, jobs=self.jobs), axis=1)
-        else:
-            scores = np.stack([self._score_by_scorer(parts, smoothing) for smoothing in smoothings])
+        left_out = replace(self.left_out, jobs=self.jobs)
+        scores = self.model.leave_one_out(self.statistics, left_out, smoothings=smoothings)
         return scores + self.log_priors()
-
-    def _score_by_scorer(self, parts: Sequence[LeftOut], smoothing: float) -> Floats:
-        """Return leave-one-out scores without the prior, computed from the scores of the model of
-        all documents.
-        """
-        scorer = self.model.compile(self.statistics, smoothing=smoothing)
-        correct = partial(self.model.correct, self.statistics, scorer=scorer, smoothing=smoothing)
-        calls = [partial(correct, part) for part in parts]
-        return np.concatenate(parallel_calls(calls, jobs=self.jobs))
 
     @property
     def n_known(self) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.arrays import Floats
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, leave_out_own
 from nbtext.bayes.scorer import LinearScorer, log_share
 from nbtext.kernel import choose_version
 from nbtext.numerics import exp, log
@@ -47,11 +47,18 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out_multinomial(
-    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
+    statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]
 ) -> Floats:
-    """Return leave-one-out scores. Only the own classes change: the document's counts and length
-    are subtracted.
-    """
+    """Return leave-one-out scores, (n_smoothings, n, n_classes)."""
+    if min(smoothings) > 0 and left_out.is_whole(statistics):
+        return leave_out_counts(statistics, left_out, smoothings=smoothings)
+    return leave_out_own(
+        statistics, left_out, smoothings=smoothings, compile=compile_multinomial, own=_score_own
+    )
+
+
+def _score_own(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """Return the scores of the pairs: the document's counts and length are subtracted."""
     pairs = left_out.pairs
     totals = statistics.class_occurrences[pairs.classes] - left_out.copies * pairs.totals
     gone = left_out.copies[pairs.entry_documents] * pairs.counts
@@ -59,7 +66,7 @@ def leave_out_multinomial(
     logs = log_share(
         others, totals + smoothing * statistics.n_features, smoothing, of=pairs.entry_documents
     )
-    return left_out.replace_own(scores, pairs.sum_entries(pairs.counts * logs))
+    return pairs.sum_entries(pairs.counts * logs)
 
 
 def leave_out_counts(
@@ -75,7 +82,6 @@ def leave_out_counts(
     αV) / α). The first sum needs only the features that the class has. With `of_rest`, t_kj and T_k
     are those of all other classes, and the score is negated.
     """
-    documents = left_out.documents
     alphas = np.array(smoothings, dtype=np.float64)
     everywhere = statistics.feature_occurrences if of_rest else None
     most = (
@@ -84,22 +90,25 @@ def leave_out_counts(
     counts = np.arange(
         min(REST_TABLE_SIZE if of_rest else TABLE_SIZE, int(most) + 1), dtype=np.float64
     )
-    rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
-    own = (left_out.indptr, left_out.classes, left_out.copies)
-    n_classes = statistics.n_classes
     logs = alphas, log(alphas), log(counts[:, None] + alphas) - log(alphas)
-    sums = left_out_sums(
-        rows, own, left_out.all_copies, statistics.entries, everywhere, n_classes, logs
-    )
     tokens = statistics.class_occurrences.astype(np.float64)
-    totals = left_out.subtract(
-        tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest
-    )
-    totals = np.maximum(totals, 0)
-    sums -= documents.totals[:, None, None] * log(
-        totals[:, :, None] / alphas + statistics.n_features
-    )
-    return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
+
+    def score(part: LeftOut) -> Floats:
+        documents = part.documents
+        rows = documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)
+        own = part.indptr, part.classes, part.copies
+        sums = left_out_sums(
+            rows, own, part.all_copies, statistics.entries, everywhere, len(tokens), logs
+        )
+        totals = part.subtract(
+            tokens.sum() - tokens if of_rest else tokens, documents.totals, from_rest=of_rest
+        )
+        sums -= documents.totals[:, None, None] * log(
+            np.maximum(totals, 0)[:, :, None] / alphas + statistics.n_features
+        )
+        return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
+
+    return left_out.map(score)
 
 
 def weigh_unseen_multinomial(
@@ -120,7 +129,6 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
 MULTINOMIAL = EventModel(
     compile=compile_multinomial,
     leave_one_out=leave_out_multinomial,
-    leave_one_out_joint=leave_out_counts,
     out_of_vocabulary=weigh_unseen_multinomial,
     generate=draw_tokens,
     has_length=True,

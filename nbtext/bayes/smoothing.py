@@ -343,7 +343,7 @@ def select_smoothing(
     blocks = judged.split(
         min(at_once, max(1, BLOCK_SCORES // n_classes)), start=len(first.documents)
     )
-    is_likelihood = judged.model.is_generative and judged.documents.is_counted
+    is_likelihood = judged.model.scores == "likelihoods" and judged.documents.is_counted
     likelihoods: list[Floats] = []
 
     def score(block: LeaveOneOut, scores: Floats) -> Scored:
@@ -476,6 +476,6 @@ def _calibrate(
     """Fit the calibration; scores that are not in nats are scaled first (see
     `fit_scaled_temperature`).
     """
-    fit = fit_temperature if corpus.model.is_in_nats else fit_scaled_temperature
+    fit = fit_scaled_temperature if corpus.model.scores == "numbers" else fit_temperature
     documents = corpus.documents
     return fit(scores, corpus.lengths, documents.classes, documents.times, near=near)

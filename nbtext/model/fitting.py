@@ -132,17 +132,17 @@ class Fitting:
                     hint="train on the texts",
                 )
             return Weighting("binary")
-        if event_model.is_of_counts and counts.weighting is not None:
+        if event_model.cells == "values" and counts.weighting is not None:
             raise ModelError(
                 "this model needs counts, and the matrix contains weights",
                 hint="make the matrix with nbtext vectorize --weighting counts",
             )
-        if event_model.is_of_counts and not self.features.is_counting:
+        if event_model.cells == "values" and not self.features.is_counting:
             return Weighting("count")
         weighting = counts.fit_weighting(self.features)
         idf = weighting.idf if counts.weighting is None else None
         is_negative = idf is not None and idf.min(initial=0) < 0
-        if is_negative and not event_model.allows_negative:
+        if is_negative and event_model.cells != "numbers":
             raise ModelError(
                 f"{self.settings.model} needs weights >= 0, and inverse document frequencies are negative",
                 hint="use smooth or plain ones, or a linear model such as ‹model=nbsvm›",
@@ -175,7 +175,7 @@ class Fitting:
         event_model = settings.event_model
         _, sample = weighted
         hapax_sums = None
-        if event_model.is_of_counts:
+        if event_model.cells == "values":
             sample = sample.binarize()  # each value of a feature counts once
         is_used = self.unseen is not None and event_model.out_of_vocabulary
         if is_used and sample is not counts.sample:
@@ -361,7 +361,7 @@ def _check_negative(given: Fitting) -> None:
     allows_negative = (
         settings.model not in ("nbsvm", STACKED)
         if settings.is_linear
-        else settings.event_model.allows_negative
+        else settings.event_model.cells == "numbers"
     )
     if not allows_negative and given.counts.sample.counts.min(initial=0) < 0:
         raise ModelError(

@@ -72,7 +72,7 @@ class Inspector:
         self._sums = self._weights.sums()
         # what z compares: the counts of features in each class, and the largest possible ones
         settings = fitted.model_settings
-        if not settings.is_linear and settings.event_model.counts_documents:
+        if not settings.is_linear and settings.event_model.cells in ("binary", "values"):
             self._counts = statistics.documents
             self._totals = statistics.class_documents
             self._everywhere = statistics.document_frequencies

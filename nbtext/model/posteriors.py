@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
+from nbtext.bayes.event_model import ROWS_SCORED_AT_ONCE
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp, log

@@ -151,7 +151,7 @@ def test_features_of_one_group_are_out_of_vocabulary(
         factors = weight ** np.arange(counts.shape[1])
         documents = documents.weigh(documents.counts * factors[documents.indices])
         statistics = count_classes(documents, counts.shape[1], n_classes)
-    sums = count_hapaxes(statistics, documents.binarize() if model.is_of_counts else documents)
+    sums = count_hapaxes(statistics, documents.binarize() if name == "categorical" else documents)
     left_out = LeaveOneOut(statistics, documents, hapaxes, model, "empirical", hapax_sums=sums)
     if is_alone:
         left_out = left_out.alone

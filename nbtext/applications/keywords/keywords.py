@@ -12,7 +12,7 @@ import numpy as np
 from nbtext.arrays import Integers, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Hyperparameters
-from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
+from nbtext.bayes.event_model import ROWS_SCORED_AT_ONCE
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection

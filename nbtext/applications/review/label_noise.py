@@ -133,7 +133,7 @@ def estimate_label_noise(
             known = judged.ignore_hapaxes(scores, smoothing)
             log_posterior = replace(temperature, noise=0.0).log_posterior(known, judged.n_known)
             posterior += exp(log_posterior) / len(models)
-            if judged.model.is_generative:
+            if judged.model.scores == "likelihoods":
                 likelihoods.append(log_likelihood_per_token(scores, judged.documents.totals))
         kept.append(keep_best(posterior, part[0].documents.classes))
     labels, posteriors = map(np.concatenate, zip(*kept, strict=True))
@@ -152,7 +152,7 @@ def keep_best(posterior: Floats, given: Integers32) -> tuple[Integers32, Floats]
     n_classes = posterior.shape[1]
     if n_classes <= MAX_JUDGED_LABELS:
         return np.broadcast_to(np.arange(n_classes, dtype=np.int32), posterior.shape), posterior
-    best = np.argpartition(posterior, -MAX_JUDGED_LABELS, axis=1)[:, -MAX_JUDGED_LABELS:]
+    best = np.argpartition(posterior, -MAX_JUDGED_LABELS)[:, -MAX_JUDGED_LABELS:]
     best.sort(axis=1)
     own = np.where(
         (best == given[:, None]).any(axis=1), 0.0, posterior[np.arange(len(given)), given]

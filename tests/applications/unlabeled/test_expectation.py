@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from nbtext.applications.unlabeled.expectation import DENSITIES, ExpectationMaximization
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.leave_one_out import ROWS_SCORED_AT_ONCE
+from nbtext.bayes.event_model import ROWS_SCORED_AT_ONCE
 from nbtext.features.document_table import DocumentTable
 
 Floats = NDArray[np.float64]
