@@ -22,14 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import Floats, Integers
 from nbtext.artifact.model import measure_model
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import round_to_float32
 from nbtext.bayes.settings import CONFIDENCE, DECISION_METRICS, STACKED
-from nbtext.bayes.smoothing import Scored, Selection, judge
+from nbtext.bayes.smoothing import Selection, judge
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import align_documents
 from nbtext.features.csr import running_sums
@@ -412,7 +413,7 @@ def _judge(
     What was fitted to their scores, and the accuracy on them of the smaller model and of the one in
     full; None if no documents were held out.
     """
-    figures: list[tuple[Array, ...]] = []  # of the documents of each part
+    found: list[JudgedDocuments] = []  # the documents of each part
     n_right = 0
     for original, documents in held_out:
         part = original.model
@@ -420,12 +421,12 @@ def _judge(
         order = rank_features(part, original.document_frequencies)
         small = _shrink(original, order, max(1, round(n_features * share)), numbers)
         aligned = align_documents(documents, part.vocabulary, small.vocabulary)
-        figures.append((*small.evidence(aligned), documents.classes))
+        found.append(JudgedDocuments(*small.evidence(aligned), documents.classes))
         posterior = full.calibration.log_posterior(*part.evidence(documents))
         n_right += int((full.calibration.decide(posterior) == documents.classes).sum())
-    if not sum(len(classes) for *_, classes in figures):
+    if not sum(map(len, found)):
         return None, None
-    first = Scored(*map(np.concatenate, zip(*figures, strict=True)))
+    judged = JudgedDocuments.join(found)
     settings = full.model_settings
     calibration = full.calibration
     goals = find_goals(settings, full.labels)
@@ -433,13 +434,15 @@ def _judge(
         None,
         *DECISION_METRICS,
     )
-    selection = Selection(full.hyperparameters)
-    if settings.calibrate:
-        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*first)))
-    selection = judge(selection, first, goals=replace(goals, adjusts_prior=has_adjustment))
+    selection = judge(
+        full.hyperparameters,
+        judged,
+        fit_scaled_temperature(judged) if settings.calibrate else None,
+        goals=replace(goals, adjusts_prior=has_adjustment),
+    )
     if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
         selection = selection._replace(
             estimate=replace(selection.estimate, duplicates=full.estimate.duplicates)
         )
     accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
-    return selection, (accuracy, n_right / len(first.classes))
+    return selection, (accuracy, n_right / len(judged))

@@ -14,12 +14,12 @@ from nbtext.arrays import (
     Array,
     Floats,
     Integers,
-    Integers32,
     Limits,
     Mask,
 )
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.decision_offsets import WITHHELD
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
@@ -146,12 +146,7 @@ class Calibration:
 
 
 def fit_temperature(
-    scores: Floats,
-    lengths: Array | None,
-    classes: Integers32,
-    weights: Floats | None = None,
-    *,
-    near: TemperatureScaling | None = None,
+    judged: JudgedDocuments, *, near: TemperatureScaling | None = None
 ) -> TemperatureScaling:
     """Fit the temperature and the label-noise rate by log-loss on documents that the model has not
     seen.
@@ -163,11 +158,7 @@ def fit_temperature(
 
     Parameters
     ----------
-    scores : (n_documents, n_classes), finite, left out or held out
-    lengths : (n_documents,), known tokens; None if they are not known, as in a matrix of weights;
-    then b is 0
-    classes : (n_documents,), the true class of each
-    weights : (n_documents,), how often each counts; None: once
+    judged : with finite scores, left out or held out; if the lengths are not known, b is 0
     near : the result for similar scores, from which the search starts
 
     Raises
@@ -178,21 +169,16 @@ def fit_temperature(
     Networks, 2017, section 4.2. That the temperature depends on the length is our own.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        centered = subtract_maxima(scores)
+        centered = subtract_maxima(judged.scores)
     if not np.isfinite(centered).all():
         raise ModelError(
             "the scores are not finite, so they cannot be calibrated", hint="scale the weights down"
         )
-    design = np.ones((1 if lengths is None else 2, len(scores)))
+    lengths = judged.lengths
+    design = np.ones((1 if lengths is None else 2, len(judged)))
     if lengths is not None:
         design[1] = log(np.maximum(lengths, 1).astype(np.float64))
-    evaluate = partial(
-        _evaluate,
-        scores=centered,
-        design=design,
-        own=(np.arange(len(classes)), classes),
-        weights=weights,
-    )
+    evaluate = partial(_evaluate, judged=judged.with_scores(centered), design=design)
     if near is None:
         without_noise, _ = minimize(
             evaluate, np.zeros(len(design)), bound=MAX_CALIBRATION_PARAMETER
@@ -208,12 +194,7 @@ def fit_temperature(
 
 
 def fit_scaled_temperature(
-    scores: Floats,
-    lengths: Array | None,
-    classes: Integers32,
-    weights: Floats | None = None,
-    *,
-    near: TemperatureScaling | None = None,
+    judged: JudgedDocuments, *, near: TemperatureScaling | None = None
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
@@ -221,36 +202,30 @@ def fit_scaled_temperature(
     document, per token (per document if lengths are not known), because the prior of the
     temperature is in nats.
     """
+    scores = judged.scores
+    lengths = judged.lengths
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
     near = replace(near, a=near.a / unit) if near is not None else None
-    fitted = fit_temperature(scores / unit, lengths, classes, weights, near=near)
+    fitted = fit_temperature(judged.with_scores(scores / unit), near=near)
     return replace(fitted, a=fitted.a * unit)
 
 
 def _evaluate(
-    at: Floats,
-    *,
-    scores: Floats,
-    design: Floats,
-    own: tuple[Array, Array],
-    weights: Floats | None,
+    at: Floats, *, judged: JudgedDocuments, design: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its
     gradient and Hessian.
 
-    scores  (n_documents, n_classes), their maximum is 0
+    judged  their highest scores are 0
     design  (2, n_documents), ones and the logarithms of the lengths; (1, n_documents) if these are
             not known: without b
-    own     the index of each document's true class in the scores
-    weights  (n_documents,), how often each document counts; None: once
     """
-    n = len(scores) if weights is None else weights.sum()
-    times = 1 if weights is None else weights
-    weighed = design * times
+    n = judged.n_documents
+    weighed = judged.weigh(design)
     m = len(design)
     log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
-    scaled = scores * exp(-log_temperature)[:, None]
+    scaled = judged.scores * exp(-log_temperature)[:, None]
     exponentials = exp(scaled)
     totals = np.einsum("ij->i", exponentials)  # unlike `sum`, it is fast for short rows
     mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
@@ -258,9 +233,10 @@ def _evaluate(
     square = np.einsum("ij,ij->i", exponentials, scaled) / totals
     # each document's loss has the first derivative `slope` and the second derivative `curvature` by
     # log T
-    slope = scaled[own] - mean
+    own = judged.with_scores(scaled).own
+    slope = own - mean
     curvature = square - mean * mean - slope
-    losses = log(totals) - scaled[own]
+    losses = log(totals) - own
     if len(at) == m:
         gradient = np.einsum("ij,j->i", weighed, slope)
         hessian = np.einsum("ij,kj->ik", weighed * curvature, design)
@@ -269,21 +245,20 @@ def _evaluate(
         # the derivatives w · slope by log T and noise − v by logit noise.
         noise = float(sigmoid(at[-1]))
         log_label = log1p(-noise) - losses
-        log_noise = log(noise / scores.shape[1])
+        log_noise = log(noise / judged.n_classes)
         losses = -log_noise - softplus(log_label - log_noise)
         w = exp(log_label + losses)
         v = 1 - w
-        by_noise = (times * (noise - v)).sum()
+        by_noise = judged.weigh(noise - v).sum()
         gradient = np.append(np.einsum("ij,j->i", weighed, w * slope), by_noise)
         hessian = np.empty((m + 1, m + 1))
         curvature = w * curvature - w * v * slope * slope
         hessian[:m, :m] = np.einsum("ij,kj->ik", weighed * curvature, design)
         hessian[m, :m] = hessian[:m, m] = (weighed * -(w * v * slope)).sum(axis=1)
-        hessian[m, m] = (times * (noise * (1 - noise) - v * w)).sum()
+        hessian[m, m] = judged.weigh(noise * (1 - noise) - v * w).sum()
     used = [*range(m), 2][: len(at)]
     distance = (at - PRIOR_MEAN[used]) / PARAMETER_DEVIATIONS[used]
-    mean_loss = losses.mean() if weights is None else dot(weights, losses) / n
-    loss = float(mean_loss + dot(distance, distance) / (2 * n))
+    loss = judged.mean(losses) + dot(distance, distance) / (2 * n)
     precisions = 1 / PARAMETER_DEVIATIONS[used] ** 2
     return (
         loss,

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.calibration import PARAMETER_DEVIATIONS, PRIOR_MEAN, fit_scaled_temperature
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import LinearScorer, log_posterior
@@ -220,30 +221,27 @@ def fit_parts(
     first = judged.first(
         max(1, MAX_WEIGHTED_SCORES // max(1, judged.statistics.n_classes * len(parts)))
     )
-    classes = first.documents.classes
     places = place_parts(parts, views, bounds)
-    if len(classes):
+    if len(first.documents):
         calls = [
             partial(_score_block, block, places, factor)
             for block in first.split(DOCUMENTS_SCORED_AT_ONCE)
         ]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
-        half = int(np.searchsorted(first.contents, first.contents[len(classes) // 2]))
-        weights, held_out, informed = fit_weights(
-            scores, first.lengths, classes, half, first.documents.times
-        )
+        scored = JudgedDocuments.of(first.documents, scores, first.lengths)
+        weights, held_out, informed = fit_weights(scored)
         placed = [part for place in places for part in place.parts]
         found = zip(placed, weights.tolist(), informed.tolist(), strict=True)
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
     model = combine(parts, views, bounds)
-    scored = ScoredCorpus(
+    corpus_scored = ScoredCorpus(
         replace(judged, model=model),
         n_unjudged=corpus.n_unjudged,
         n_duplicates=corpus.n_duplicates,
     )
-    if len(classes):
-        scored.add([factor], (held_out + first.log_priors())[None])
-    return tuple(parts), scored
+    if len(first.documents):
+        corpus_scored.add([factor], (held_out + first.log_priors())[None])
+    return tuple(parts), corpus_scored
 
 
 def _score_block(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
@@ -267,13 +265,7 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(
-    scores: Floats,
-    lengths: Array | None,
-    classes: Array,
-    half: int,
-    times: Floats | None = None,
-) -> Weights:
+def fit_weights(judged: JudgedDocuments) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
@@ -290,64 +282,48 @@ def fit_weights(
 
     Parameters
     ----------
-    scores : (n_parts, n, n_classes), left out or held out
-    lengths : (n,), known tokens; None if they are not known
-    classes : (n,), the true class of each document
-    half : the number of documents in the first half
-    times : (n,), how often each document counts; None: once
+    judged : with scores of each part, (n_parts, n, n_classes), ordered by their contents; without
+    these, the sums are not held out
     """
-    centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / scores.shape[2]
+    scores = judged.scores
+    lengths = judged.lengths
+    n_classes = judged.n_classes
+    centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / n_classes
     resolution = TIE_TOLERANCE * np.abs(scores).max() or 1.0
     centered = np.round(centered / resolution) * resolution
     n_told = (centered != 0).any(axis=2).sum(axis=1)
-    kept = np.flatnonzero(n_told >= min(MIN_INFORMED * len(classes), n_told.max()))
-    units = np.einsum("mnk->m", np.abs(centered[kept])) / (
-        np.maximum(n_told[kept], 1) * scores.shape[2]
-    )
+    kept = np.flatnonzero(n_told >= min(MIN_INFORMED * len(judged), n_told.max()))
+    units = np.einsum("mnk->m", np.abs(centered[kept])) / (np.maximum(n_told[kept], 1) * n_classes)
     units[units == 0] = 1.0  # no part tells labels apart
-    scaled = centered[kept] / units[:, None, None]
+    scaled = judged.with_scores(centered[kept] / units[:, None, None])
     logs = (
-        np.zeros(len(classes))
-        if lengths is None
-        else log(np.maximum(lengths, 1).astype(np.float64))
+        np.zeros(len(judged)) if lengths is None else log(np.maximum(lengths, 1).astype(np.float64))
     )
     middle = logs.mean()
     logs -= middle
 
     def fit(rows: slice) -> Floats:
-        own = np.ascontiguousarray(scaled[:, rows])
-        own_classes = classes[rows]
+        own = scaled.take(rows)
+        own = own.with_scores(np.ascontiguousarray(own.scores))
         own_logs = logs[rows]
-        own_times = None if times is None else times[rows]
-        near = fit_scaled_temperature(
-            np.einsum("mnk->nk", own),
-            None if lengths is None else lengths[rows],
-            own_classes,
-            own_times,
-        )
-        at = start = np.append(np.full(len(own), 1 / (near.a * exp(near.b * middle))), near.b)
-        lower = np.append(np.zeros(len(own)), -np.inf)
-        offsets = np.zeros(own.shape[2])
+        near = fit_scaled_temperature(own.with_scores(np.einsum("mnk->nk", own.scores)))
+        at = start = np.append(np.full(len(kept), 1 / (near.a * exp(near.b * middle))), near.b)
+        lower = np.append(np.zeros(len(kept)), -np.inf)
+        offsets = None
         for _ in range(FIT_ROUNDS):
-            sums = np.einsum("mnk,m->nk", own, at[:-1]) * exp(-at[-1] * own_logs)[:, None]
+            weighted = np.einsum("mnk,m->nk", own.scores, at[:-1])
+            sums = replace(own, scores=weighted * exp(-at[-1] * own_logs)[:, None], lengths=None)
             offsets = fit_prior_adjustment(
-                log_posterior(sums), own_classes, own_times, start=offsets
+                sums.with_scores(log_posterior(sums.scores)), start=offsets
             )
-            noise = fit_scaled_temperature(sums, None, own_classes, own_times).noise
-            p_right = (1 - noise) * exp(
-                log_posterior(sums + offsets)[np.arange(len(own_classes)), own_classes]
-            )
-            right = p_right / (p_right + noise / own.shape[2])
-            if own_times is not None:
-                right *= own_times * (len(own_times) / own_times.sum())
-            given = {
-                "logs": own_logs,
-                "classes": own_classes,
-                "right": right,
-                "offsets": offsets,
-                "expected": start,
-            }
-            at, _ = minimize(partial(_evaluate, scores=own, **given), at, lower=lower)
+            noise = fit_scaled_temperature(sums).noise
+            adjusted = sums.with_scores(log_posterior(sums.scores + offsets))
+            p_right = (1 - noise) * exp(adjusted.own)
+            right = p_right / (p_right + noise / n_classes)
+            if own.weights is not None:
+                right *= own.weights * (len(own) / own.n_documents)
+            given = {"logs": own_logs, "right": right, "offsets": offsets, "expected": start}
+            at, _ = minimize(partial(_evaluate, judged=own, **given), at, lower=lower)
         weights = np.zeros(len(scores))
         weights[kept] = at[:-1] / units
         return weights
@@ -355,19 +331,20 @@ def fit_weights(
     weights = fit(slice(None))
     total = weights.sum() or 1.0
     held_out = np.einsum("mnk,m->nk", centered, weights / total)
+    contents = judged.contents
+    half = 0 if contents is None else int(np.searchsorted(contents, contents[len(judged) // 2]))
     halves = slice(0, half), slice(half, None)
-    if 0 < half < len(classes):
+    if half:
         for fitted, other in (halves, halves[::-1]):
             held_out[other] = np.einsum("mnk,m->nk", centered[:, other], fit(fitted) / total)
-    return Weights(weights / total, held_out, n_told / len(classes))
+    return Weights(weights / total, held_out, n_told / len(judged))
 
 
 def _evaluate(
     at: Floats,
     *,
-    scores: Floats,
+    judged: JudgedDocuments,
     logs: Floats,
-    classes: Array,
     right: Floats,
     offsets: Floats,
     expected: Floats,
@@ -380,11 +357,12 @@ def _evaluate(
     A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas,
     Projected Newton Methods for Optimization Problems with Simple Constraints, 1982).
     """
+    scores = judged.scores
     m, n, _ = scores.shape
     factors = exp(-at[-1] * logs)[:, None]
     sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
     log_p = log_posterior(sums + offsets)
-    own = np.arange(n), classes
+    own = np.arange(n), judged.classes
     loss = -dot(right, log_p[own]) / n
     p = exp(log_p)
     slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.arrays import Array, Floats
 from nbtext.bayes.diagnostics import Proportion
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
@@ -59,43 +60,31 @@ class StepMetric(NamedTuple):
     """A metric that depends only on the predicted classes. Decision offsets are fitted to maximize
     it.
 
-    evaluate  evaluate(predicted, truth, weights, n_classes) returns the metric
-    gains     gains(runner_ups, truth, k, weights) returns the change of the metric, up to a
-              constant factor, after the first, the first two, … documents change from their
-              runner-ups to class k; `weights` is how often each document counts
+    evaluate  evaluate(predicted, judged) returns the metric
+    gains     gains(runner_ups, k, judged) returns the change of the metric, up to a constant
+              factor, after the first, the first two, … documents change from their runner-ups to
+              class k
     """
 
-    evaluate: Callable[[Array, Array, Array, int], float]
-    gains: Callable[[Array, Array, int, Array], Array]
+    evaluate: Callable[[Array, JudgedDocuments], float]
+    gains: Callable[[Array, int, JudgedDocuments], Array]
 
 
-def fit_decision_offsets(
-    log_posterior: Floats, classes: Array, metric: str, weights: Array | None = None
-) -> Optimized:
+def fit_decision_offsets(judged: JudgedDocuments, metric: str) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
-    log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
-    classes        (n_documents,), the true class of each
-    metric         a name in STEP_METRICS, or `log_loss`
-    weights        (n_documents,), how often each document counts; None: once
+    judged  with finite log-probabilities
+    metric  a name in STEP_METRICS, or `log_loss`
     """
     if metric in STEP_METRICS:
-        times = np.ones(len(classes), dtype=np.int64) if weights is None else weights
-        return _maximize(STEP_METRICS[metric], log_posterior, classes, times)
+        return _maximize(STEP_METRICS[metric], judged)
     # log-loss is smooth and convex
-    start = np.zeros(log_posterior.shape[1])
-    offsets = fit_prior_adjustment(log_posterior, classes, weights, start=start)
-    own = np.arange(len(classes)), classes
-    before, after = (
-        -float(np.average(each[own], weights=weights))
-        for each in (log_posterior, normalized(log_posterior + offsets))
-    )
-    return Optimized(offsets, before, after)
+    offsets = fit_prior_adjustment(judged)
+    adjusted = judged.with_scores(normalized(judged.scores + offsets))
+    return Optimized(offsets, -judged.mean(judged.own), -judged.mean(adjusted.own))
 
 
-def _maximize(
-    metric: StepMetric, log_posterior: Floats, classes: Array, weights: Array
-) -> Optimized:
+def _maximize(metric: StepMetric, judged: JudgedDocuments) -> Optimized:
     """Maximize a metric that is a step function of the offsets.
 
     It is maximized class by class: the other offsets stay fixed, and every threshold that changes a
@@ -103,53 +92,46 @@ def _maximize(
     documents is evaluated with the offsets that were fitted to the others. If the metric improves,
     the result is the mean of these offsets.
     """
-    n_classes = log_posterior.shape[1]
-    used = slice(max(PARTS, MAX_OFFSET_WORK // n_classes**2))
-    log_posterior = log_posterior[used]
-    classes = classes[used]
-    weights = weights[used]
-    parts = np.arange(len(classes)) % PARTS
-    offsets = np.zeros((PARTS, n_classes))
-    for part in range(PARTS if len(classes) >= PARTS else 0):
-        others = parts != part
-        offsets[part] = _ascend(log_posterior[others], classes[others], weights[others], metric)
+    judged = judged.take(slice(max(PARTS, MAX_OFFSET_WORK // judged.n_classes**2)))
+    parts = np.arange(len(judged)) % PARTS
+    offsets = np.zeros((PARTS, judged.n_classes))
+    for part in range(PARTS if len(judged) >= PARTS else 0):
+        offsets[part] = _ascend(judged.take(parts != part), metric)
     before, after = (
-        metric.evaluate(scores.argmax(axis=1), classes, weights, n_classes)
-        for scores in (log_posterior, log_posterior + offsets[parts])
+        metric.evaluate(scores.argmax(axis=1), judged)
+        for scores in (judged.scores, judged.scores + offsets[parts])
     )
     if after > before:
         return Optimized(offsets.mean(axis=0), before, after)
     return Optimized(None, before, before)
 
 
-def _ascend(log_posterior: Floats, classes: Array, weights: Array, metric: StepMetric) -> Floats:
+def _ascend(judged: JudgedDocuments, metric: StepMetric) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best
     value.
     """
-    offset = np.zeros(log_posterior.shape[1])
-    n_documents = np.bincount(classes, minlength=len(offset))
+    offset = np.zeros(judged.n_classes)
+    n_documents = np.bincount(judged.classes, minlength=len(offset))
     for _ in range(MAX_OFFSET_ROUNDS):
         before = offset.copy()
         for k in np.flatnonzero(n_documents >= MIN_OFFSET_DOCUMENTS).tolist():
-            offset[k] += _best_step(log_posterior + offset, classes, k, weights, metric)
+            offset[k] += _best_step(judged.with_scores(judged.scores + offset), k, metric)
         if (offset == before).all():
             break
     return offset
 
 
-def _best_step(scores: Floats, classes: Array, k: int, weights: Array, metric: StepMetric) -> float:
+def _best_step(judged: JudgedDocuments, k: int, metric: StepMetric) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
     As the offset increases, one document after the other is predicted as class k. The candidates
     are the midpoints between the margins of consecutive documents.
     """
-    runner_ups, leads = _lead(scores, k)
+    runner_ups, leads = _lead(judged.scores, k)
     margins = -leads  # with a larger offset, class k is predicted
     order = np.argsort(margins, kind="stable")
     margins = margins[order]
-    runner_ups = runner_ups[order]
-    truth = classes[order]
-    values = np.append(0.0, metric.gains(runner_ups, truth, k, weights[order]))
+    values = np.append(0.0, metric.gains(runner_ups[order], k, judged.take(order)))
     stops = np.concatenate(
         ([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0])
     )
@@ -164,16 +146,19 @@ def _best_step(scores: Floats, classes: Array, k: int, weights: Array, metric: S
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Array:
+def _accuracy_gains(runner_ups: Array, k: int, judged: JudgedDocuments) -> Array:
     """Return the change of the number of correct predictions after each document that changes to
     class k.
     """
-    return np.cumsum(((truth == k).astype(np.int64) - (truth == runner_ups)) * weights)
+    truth = judged.classes
+    return np.cumsum(judged.weigh((truth == k).astype(np.int64) - (truth == runner_ups)))
 
 
-def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats:
+def _f1_gains(runner_ups: Array, k: int, judged: JudgedDocuments) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
-    support = np.bincount(truth, weights, max(k, int(runner_ups.max())) + 1)
+    truth = judged.classes
+    weights = judged.weigh(np.ones(len(truth)))
+    support = judged.count()
     own = 2 * np.cumsum((truth == k) * weights) / (np.cumsum(weights) + support[k])
     lost = np.empty(len(truth))
     for runner_up in np.unique(runner_ups).tolist():
@@ -188,75 +173,55 @@ def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats
     return np.asarray(own - np.cumsum(lost))
 
 
-def _accuracy(predicted: Array, classes: Array, weights: Array, _: int) -> float:
-    return float(np.average(predicted == classes, weights=weights))
-
-
-def _macro_f1(predicted: Array, classes: Array, weights: Array, n_classes: int) -> float:
-    is_right = predicted == classes
-    right = np.bincount(classes[is_right], weights[is_right], n_classes)
-    both = np.append(weights, weights)
-    whole = np.bincount(np.append(predicted, classes), both, n_classes)
+def _macro_f1(predicted: Array, judged: JudgedDocuments) -> float:
+    right = judged.take(predicted == judged.classes).count()
+    whole = replace(judged, classes=predicted).count() + judged.count()
     return float((2 * right[whole > 0] / whole[whole > 0]).mean())
 
 
 STEP_METRICS = {
-    "accuracy": StepMetric(_accuracy, _accuracy_gains),
+    "accuracy": StepMetric(
+        lambda found, judged: judged.mean(found == judged.classes), _accuracy_gains
+    ),
     "macro_f1": StepMetric(_macro_f1, _f1_gains),
 }
 
 
-def adjust_prior(
-    log_posterior: Floats,
-    classes: Array,
-    weights: Array | None = None,
-    *,
-    is_linear: bool = False,
-) -> Floats | None:
+def adjust_prior(judged: JudgedDocuments, *, is_linear: bool = False) -> Floats | None:
     """Return the offsets that minimize log-loss.
 
     None if offsets that are fitted to one half of the documents do not decrease the log-loss of the
     other half.
     """
-    if len(classes) < 2:
+    if len(judged) < 2:
         return None
-    fit = partial(
-        fit_prior_adjustment, deviation=LINEAR_DEVIATION if is_linear else OFFSET_DEVIATION
-    )
-    halves = slice(len(classes) // 2), slice(len(classes) // 2, None)
+    deviation = LINEAR_DEVIATION if is_linear else OFFSET_DEVIATION
+    middle = len(judged) // 2
+    halves = judged.take(slice(middle)), judged.take(slice(middle, None))
     gain = 0.0
-    offsets = np.zeros(log_posterior.shape[1])
-    for fitted, judged in (halves, halves[::-1]):
-        times = [None if weights is None else weights[each] for each in (fitted, judged)]
-        offsets = fit(log_posterior[fitted], classes[fitted], times[0], start=offsets)
-        own = np.arange(len(classes[judged])), classes[judged]
-        gains = (normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own]
-        gain += float((gains if times[1] is None else gains * times[1]).sum())
-    return fit(log_posterior, classes, weights, start=offsets) if gain > 0 else None
+    offsets = None
+    for half, other in (halves, halves[::-1]):
+        offsets = fit_prior_adjustment(half, start=offsets, deviation=deviation)
+        gains = other.with_scores(normalized(other.scores + offsets) - other.scores)
+        gain += float(other.weigh(gains.own).sum())
+    return fit_prior_adjustment(judged, start=offsets, deviation=deviation) if gain > 0 else None
 
 
 def fit_prior_adjustment(
-    log_posterior: Floats,
-    classes: Array,
-    weights: Array | None = None,
-    *,
-    start: Floats,
-    deviation: float = OFFSET_DEVIATION,
+    judged: JudgedDocuments, *, start: Floats | None = None, deviation: float = OFFSET_DEVIATION
 ) -> Floats:
     """Return the offsets that minimize log-loss with a prior of this standard deviation.
+
+    start  offsets from which the search starts; None: 0
 
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its
     product with a vector, so no array of shape (n_classes, n_classes) is allocated.
     """
-    n_rows, n_classes = log_posterior.shape
-    n = n_rows if weights is None else float(weights.sum())
-    frequencies = np.bincount(classes, weights, n_classes)
+    n = judged.n_documents
+    frequencies = judged.count()
     # NumPy is slow at short rows
-    by_class = np.ascontiguousarray(log_posterior.T)
-    own = (classes, np.arange(n_rows))
-
-    def weigh(probabilities: Floats) -> Floats:
-        return probabilities if weights is None else probabilities * weights
+    by_class = np.ascontiguousarray(judged.scores.T)
+    own = (judged.classes, np.arange(len(judged)))
 
     def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
         probabilities = by_class + offsets[:, None]
@@ -265,16 +230,14 @@ def fit_prior_adjustment(
         probabilities = exp(probabilities)
         totals = probabilities.sum(axis=0)
         probabilities /= totals
-        gains = log_own - log(totals)
-        if weights is not None:
-            gains *= weights
+        gains = judged.weigh(log_own - log(totals))
         loss = float(dot(offsets, offsets) / (2 * deviation**2) - gains.sum()) / n
-        sums = weigh(probabilities).sum(axis=1)
+        sums = judged.weigh(probabilities).sum(axis=1)
         gradient = sums - frequencies + offsets / deviation**2
         return loss, gradient / n, probabilities
 
     def solve(probabilities: Floats, gradient: Floats) -> Floats:
-        weighed = weigh(probabilities)
+        weighed = judged.weigh(probabilities)
         diagonal = weighed.sum(axis=1) + 1 / deviation**2
         scale = diagonal - np.einsum("ij,ij->i", weighed, probabilities)
 
@@ -283,12 +246,9 @@ def fit_prior_adjustment(
             image: Floats = diagonal * vector - np.einsum("ij,j->i", weighed, means)
             return image
 
-        return solve_by_conjugate_gradients(
-            multiply_hessian,
-            gradient * n,
-            scale=scale,
-        )
+        return solve_by_conjugate_gradients(multiply_hessian, gradient * n, scale=scale)
 
+    start = np.zeros(judged.n_classes) if start is None else start
     offsets, _ = minimize(evaluate, start, solve=solve)
     return np.asarray(offsets - offsets.mean())
 
@@ -361,9 +321,7 @@ def refuse_targets(targets: Sequence[Target]) -> None:
 
 
 def fit_targets(
-    log_posterior: Floats,
-    classes: Array,
-    targets: Sequence[Target],
+    judged: JudgedDocuments, targets: Sequence[Target]
 ) -> tuple[Floats | None, Floats | None, tuple[Proportion, ...]]:
     """Return the decision offsets that meet the targets of recall, the minimum probabilities that
     meet those of precision, and what each target's metric is on these documents.
@@ -373,16 +331,14 @@ def fit_targets(
     confidence is exact for independent documents. With several targets, one after the other is met,
     and at the end the bounds of all are tested on the joint decisions.
 
-    Parameters
-    ----------
-    log_posterior : (n_documents, n_classes), left out or held out
-    classes : (n_documents,), the true class of each
-
     Raises
     ------
     SettingsError : a target cannot be met
     """
-    offsets = np.zeros(log_posterior.shape[1])
+    judged = _take_one_of_each(judged)
+    log_posterior = judged.scores
+    classes = judged.classes
+    offsets = np.zeros(judged.n_classes)
     recalls = [target for target in targets if target.metric == RECALL]
     for _ in range(MAX_OFFSET_ROUNDS):
         before = offsets.copy()
@@ -407,6 +363,24 @@ def fit_targets(
                 f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint
             )
     return offsets if offsets.any() else None, minimums if minimums.any() else None, found
+
+
+def _take_one_of_each(judged: JudgedDocuments) -> JudgedDocuments:
+    """Return the first document of each content and class.
+
+    If documents have weights, a content is there once at most: with the label that most of its
+    weight has.
+    """
+    contents = judged.contents
+    if contents is None:
+        return judged
+    pairs = np.stack((contents, judged.classes.astype(contents.dtype)))
+    _, rows, numbers = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+    if judged.weights is not None:
+        of_pairs = np.bincount(numbers.reshape(-1), judged.weights)
+        _, owners = np.unique(contents[rows], return_inverse=True)
+        rows = rows[2 * of_pairs > np.bincount(owners, of_pairs)[owners]]
+    return judged.take(rows)
 
 
 def measure_target(predicted: Array, classes: Array, target: Target) -> Proportion:

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from nbtext.arrays import AT_LEAST_0, FROM_0_TO_1, LOG_PRIOR, Array, Limits
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.records import frozen
 
 MAX_KEPT_PAIRS = 20  # pairs of confused labels that are kept
@@ -174,24 +175,22 @@ def error_of(share: float, documents: int) -> float:
     return float(2 * (p * (1 - p) / max(1, documents)) ** 0.5)
 
 
-def count_confusions(
-    classes: Array, predicted: Array, weights: Array | None = None
-) -> tuple[Confusion, ...]:
+def count_confusions(judged: JudgedDocuments, predicted: Array) -> tuple[Confusion, ...]:
     """Return the MAX_KEPT_PAIRS pairs of classes that are confused most often, in either direction;
     ties by class number.
 
-    classes    (n_documents,), the true classes
+    judged     the sums of their weights are rounded
     predicted  (n_documents,), the predicted classes; negative without one
-    weights    (n_documents,), how often each document counts, rounded in sums; None: once
     """
-    is_wrong = (classes != predicted) & (predicted >= 0)
-    true = classes[is_wrong].astype(np.int64)
+    is_wrong = (judged.classes != predicted) & (predicted >= 0)
+    judged = judged.take(is_wrong)
+    true = judged.classes.astype(np.int64)
     wrong = predicted[is_wrong].astype(np.int64)
     first = np.minimum(true, wrong)
     second = np.maximum(true, wrong)
     width = int(second.max(initial=0)) + 1
     pairs, places = np.unique(first * width + second, return_inverse=True)
-    times = np.ones(len(true)) if weights is None else weights[is_wrong]
+    times = judged.weigh(np.ones(len(judged)))
     together = np.rint(np.bincount(places, times, len(pairs))).astype(np.int64)
     one_way = np.rint(np.bincount(places, times * (true == first), len(pairs))).astype(np.int64)
     order = np.argsort(-together, kind="stable")[:MAX_KEPT_PAIRS].tolist()

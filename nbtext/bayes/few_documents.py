@@ -15,6 +15,7 @@ import numpy as np
 from nbtext.arrays import Floats, Integers
 from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.smoothing import COMPARISON_SIZE, count_at_once, deviations
 
@@ -53,15 +54,22 @@ def find_better(
     """
     folds = make_folds(current)
     size = min(COMPARISON_SIZE, count_at_once(current))
-    (own,), contents = score_held_out(current, [smoothing], folds, size)
-    if len(own) == 0:
+    judged = score_held_out(current, [smoothing], folds, size)
+    if len(judged) == 0:
         return None
-    losses: dict[tuple[int, float], Floats] = {}
-    for number, other in enumerate(others):
-        found, _ = score_held_out(other, smoothings, folds, size)
-        losses.update(zip(((number, each) for each in smoothings), found, strict=True))
+    assert judged.contents is not None  # for the types
+    (own,) = list_losses(judged)
+    losses = {
+        (number, each): found
+        for number, other in enumerate(others)
+        for each, found in zip(
+            smoothings,
+            list_losses(score_held_out(other, smoothings, folds, size)),
+            strict=True,
+        )
+    }
     best = min(losses, key=lambda each: float(losses[each].mean()))
-    return best if deviations(own - losses[best], contents) > STANDARD_ERRORS else None
+    return best if deviations(own - losses[best], judged.contents) > STANDARD_ERRORS else None
 
 
 def make_folds(corpus: LeaveOneOut) -> Integers:
@@ -80,21 +88,18 @@ def make_folds(corpus: LeaveOneOut) -> Integers:
 
 def score_held_out(
     corpus: LeaveOneOut, smoothings: Sequence[float], folds: Integers, size: int
-) -> tuple[list[Floats], Integers]:
-    """Return calibrated −log P of the labels of documents, by models of the other folds, for each
-    smoothing.
+) -> JudgedDocuments:
+    """Return documents with their scores by models of the other folds, for each smoothing.
 
     Only the first `size` documents are scored, and of these only those with a known label.
-
-    returns  (n_scored,) for each smoothing, and the contents of the documents, (n_scored,)
     """
     documents = corpus.documents
     n_features = corpus.statistics.n_features
     n_classes = corpus.statistics.n_classes
-    classes = documents.classes[:size]
-    lengths = np.zeros(len(classes))
-    is_judged = np.zeros(len(classes), dtype=bool)
-    scores = np.zeros((len(smoothings), len(classes), n_classes))
+    first = documents.take(np.arange(min(size, len(documents))))
+    lengths = np.zeros(len(first))
+    is_judged = np.zeros(len(first), dtype=bool)
+    scores = np.zeros((len(smoothings), len(first), n_classes))
     for fold in range(N_SMOOTHING_FOLDS):
         rows = np.flatnonzero(folds[:size] == fold)
         others = np.flatnonzero(folds != fold)
@@ -108,17 +113,16 @@ def score_held_out(
         for found, smoothing in zip(scores, smoothings, strict=True):
             scorer = corpus.model.compile(counts, smoothing=smoothing).with_prior(prior)
             found[rows] = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
-    judged = np.flatnonzero(is_judged)
-    if len(judged) == 0:
-        return [np.zeros(0)] * len(smoothings), judged
-    lengths = lengths[judged]
-    classes = classes[judged]
-    times = documents.times
-    times = None if times is None else times[judged]
-    losses = []
-    for found in scores[:, judged]:
-        temperature = fit_temperature(found, lengths, classes, times)
-        log_posterior = temperature.log_posterior(found, lengths)
-        own = -log_posterior[np.arange(len(judged)), classes]
-        losses.append(own if times is None else own * (times / times.mean()))
-    return losses, corpus.contents[judged]
+    judged = JudgedDocuments(
+        scores, lengths, first.classes, first.times, corpus.contents[: len(first)]
+    )
+    return judged.take(is_judged)
+
+
+def list_losses(judged: JudgedDocuments) -> list[Floats]:
+    """Return the calibrated −log P of the labels of documents, for each of their scores."""
+    found = []
+    for scores in judged.scores:
+        own = judged.with_scores(scores)
+        found.append(own.calibrate(fit_temperature(own).log_posterior).losses())
+    return found

@@ -19,6 +19,7 @@ from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
 from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.features.csr import entries_of, run_starts
 from nbtext.features.document_table import (
     EMPTY_HASH,
@@ -284,6 +285,14 @@ class LeaveOneOut(LeftOutDocuments):
             self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64)
         )
         return log_priors(remaining, self.prior)
+
+    def judge(self, scores: Floats, smoothing: float) -> JudgedDocuments:
+        """Return the documents with these scores, without features that are out of vocabulary."""
+        known = self.ignore_hapaxes(scores, smoothing)
+        documents = self.documents
+        return JudgedDocuments(
+            known, self.lengths, documents.classes, documents.times, self.contents
+        )
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
         """Return the scores (n_documents, n_classes) without features that are out of

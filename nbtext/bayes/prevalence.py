@@ -14,12 +14,12 @@ from nbtext.arrays import (
     FOR_EACH_LABEL,
     MAX_EXACT_INTEGER,
     N_LABELS,
-    Array,
     Floats,
     Integers,
     Limits,
 )
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.numerics import dot, exp
 from nbtext.records import frozen
 
@@ -48,40 +48,35 @@ class MeanPosteriors:
     prior: Annotated[Floats, Limits(MIN_PRIOR, 1, (N_LABELS,))]
 
 
-def fit_mean_posteriors(
-    log_posterior: Floats, classes: Array, weights: Array | None = None
-) -> MeanPosteriors | None:
+def fit_mean_posteriors(judged: JudgedDocuments) -> MeanPosteriors | None:
     """Return the mean posteriors of documents that the model has not seen; None with one class or
     too many classes.
 
-    log_posterior  (n_documents, n_classes), calibrated
-    classes        (n_documents,), the true classes
-    weights        (n_documents,), how often each document counts; None: once
+    judged  with calibrated log-probabilities
     """
-    n_classes = log_posterior.shape[1]
+    n_classes = judged.n_classes
     if not 2 <= n_classes <= MAX_SHARES:
         return None
-    documents = np.bincount(classes, weights, n_classes)
-    posteriors = exp(log_posterior)
+    documents = judged.count()
     means = np.eye(n_classes)
     spreads = np.zeros(n_classes)
     for k in np.flatnonzero(documents).tolist():
-        own = posteriors[classes == k]
-        times = None if weights is None else weights[classes == k]
-        mean = np.average(own, axis=0, weights=times)
+        own = judged.take(judged.classes == k)
+        posteriors = exp(own.scores)
+        mean = np.average(posteriors, axis=0, weights=own.weights)
         means[k] = mean / mean.sum()
         maximum = 1 - dot(means[k], means[k])  # the variance if each posterior is 0 or 1
         if maximum > 0:
-            squares = (own - mean) ** 2
+            squares = (posteriors - mean) ** 2
             variance = (
                 squares.sum() / len(own)
-                if times is None
-                else dot(times, squares.sum(axis=1)) / times.sum()
+                if own.weights is None
+                else dot(own.weights, squares.sum(axis=1)) / own.n_documents
             )
             spreads[k] = np.clip(variance / maximum, 0.0, 1.0)
     shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
     # with these offsets the posteriors are calibrated for the shares of the left-out documents
-    offsets = fit_prior_adjustment(log_posterior, classes, weights, start=np.zeros(n_classes))
+    offsets = fit_prior_adjustment(judged)
     prior = shares * exp(-offsets)
     numbers = np.rint(documents).astype(np.int64)
     return MeanPosteriors(means, numbers, spreads, prior / prior.sum())

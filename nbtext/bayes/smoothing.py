@@ -33,6 +33,7 @@ from nbtext.bayes.diagnostics import (
     Proportion,
     count_confusions,
 )
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus
 from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.settings import DECISION_METRICS
@@ -81,41 +82,25 @@ Correctness = tuple[Array, float]
 Together = Integers  # (n_documents,), equal for documents that are left out together
 
 
-class Scored(NamedTuple):
-    """Documents that the model has not seen.
-
-    scores   (n_documents, n_classes)
-    lengths  (n_documents,), known tokens; None if they are not known
-    classes  (n_documents,), the true classes
-    weights  (n_documents,), how often each document counts; None: once
-    """
-
-    scores: Floats
-    lengths: Array | None
-    classes: Array
-    weights: Array | None = None
-
-
 def judge(
-    selection: Selection,
-    first: Scored,
+    hyperparameters: Hyperparameters,
+    first: JudgedDocuments,
+    temperature: TemperatureScaling | None = None,
     *,
     n_unjudged: int = 0,
-    contents: Array | None = None,
     goals: Goals = NO_GOALS,
-    others: Iterable[Scored] = (),
+    others: Iterable[JudgedDocuments] = (),
 ) -> Selection:
     """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good
     predictions are.
 
     Parameters
     ----------
-    selection : hyperparameters, and the temperature if one is fitted
-    first : the documents that decision offsets are fitted to
+    first : the documents that decision offsets are fitted to; of equal contents, one counts for the
+    targets
+    temperature : None: scores are probabilities of labels as they are
     n_unjudged : documents that are the only ones of their label; for prediction sets their labels
     conform least
-    contents : (n_documents,), a number of each document's content; of duplicates, one counts for
-    the targets
     goals : what the decision offsets have to achieve
     others : more documents for the estimate and the nonconformity scores, block by block
 
@@ -123,68 +108,49 @@ def judge(
     ------
     SettingsError : a target cannot be met
     """
-    scores, lengths, classes, weights = first
-    calibration = selection.calibration
+    calibration = Calibration(temperature)
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
     if goals.adjusts_prior:
-        is_linear = selection.hyperparameters.C is not None
-        log_posterior = calibration.log_posterior(scores, lengths)
-        adjustment = adjust_prior(log_posterior, classes, weights, is_linear=is_linear)
+        is_linear = hyperparameters.C is not None
+        adjustment = adjust_prior(first.calibrate(calibration.log_posterior), is_linear=is_linear)
         calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
-        log_posterior = calibration.log_posterior(scores, lengths)
         offsets, before, after = fit_decision_offsets(
-            log_posterior, classes, goals.optimize, weights
+            first.calibrate(calibration.log_posterior), goals.optimize
         )
         optimized = before, after
         if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
         else:  # it is a log-loss
             calibration = replace(calibration, prior_adjustment=offsets)
-    log_posterior = calibration.log_posterior(scores, lengths)
+    judged = first.calibrate(calibration.log_posterior)
     if goals.targets:
-        rows = np.arange(len(classes))
-        if contents is not None:  # the first document of each content and class
-            pairs = np.stack((contents, classes.astype(contents.dtype)))
-            _, rows, numbers = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
-            if weights is not None:  # one label of each text: one that most of its weight has
-                of_pairs = np.bincount(numbers.reshape(-1), weights)
-                _, owners = np.unique(contents[rows], return_inverse=True)
-                rows = rows[2 * of_pairs > np.bincount(owners, of_pairs)[owners]]
-        offsets, minimums, proportions = fit_targets(
-            log_posterior[rows], classes[rows], goals.targets
-        )
+        offsets, minimums, proportions = fit_targets(judged, goals.targets)
         calibration = replace(calibration, decision_offsets=offsets, min_probabilities=minimums)
-    mean_posteriors = fit_mean_posteriors(log_posterior, classes, weights)
+    mean_posteriors = fit_mean_posteriors(judged)
     figures: list[tuple[Array, ...]] = []
-    later = (
-        (calibration.log_posterior(part.scores, part.lengths), part.classes, part.weights)
-        for part in others
-    )
-    for posterior, truth, own_times in chain([(log_posterior, classes, weights)], later):
-        own = posterior[np.arange(len(truth)), truth]
-        nonconformity = conformal.own_nonconformity(exp(posterior), truth)
-        times = np.ones(len(truth)) if own_times is None else own_times
-        figures.append((truth, calibration.answer(posterior), own, nonconformity, times))
-    classes, predicted, own, nonconformity, times = map(np.concatenate, zip(*figures, strict=True))
-    all_times = None if weights is None else np.append(times, np.ones(n_unjudged))
-    nonconformity = np.concatenate(
-        (nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
-    )
-    weights = None if weights is None else times
+    kept: list[JudgedDocuments] = []  # with the log-probability of the true class only
+    for part in chain([judged], (part.calibrate(calibration.log_posterior) for part in others)):
+        nonconformity = conformal.own_nonconformity(exp(part.scores), part.classes)
+        figures.append((calibration.answer(part.scores), nonconformity))
+        kept.append(part.with_scores(part.own[:, None]))
+    predicted, nonconformity = map(np.concatenate, zip(*figures, strict=True))
+    whole = JudgedDocuments.join(kept)
+    weights = None if whole.weights is None else np.append(whole.weights, np.ones(n_unjudged))
+    nonconformity = np.append(nonconformity, np.full(n_unjudged, conformal.MAX_NONCONFORMITY))
     return Selection(
-        selection.hyperparameters,
+        hyperparameters,
         replace(
             calibration,
-            nonconformity=conformal.Quantiles.of(nonconformity, all_times),
+            nonconformity=conformal.Quantiles.of(nonconformity, weights),
             mean_posteriors=mean_posteriors,
         ),
         LeaveOneOutEstimate(
-            len(classes) if weights is None else round(float(weights.sum())),
-            float(np.average(predicted == classes, weights=weights)),
-            -float(np.average(own, weights=weights)),
-            count_confusions(classes, predicted, weights),
+            round(whole.n_documents),
+            whole.mean(predicted == whole.classes),
+            -whole.mean(whole.scores[:, 0]),
+            count_confusions(whole, predicted),
             unjudged=n_unjudged,
             optimized=optimized,
             targets=proportions,
@@ -346,21 +312,20 @@ def select_smoothing(
     is_likelihood = judged.model.scores == "likelihoods" and judged.documents.is_counted
     likelihoods: list[Floats] = []
 
-    def score(block: LeaveOneOut, scores: Floats) -> Scored:
+    def score(block: LeaveOneOut, scores: Floats) -> JudgedDocuments:
         if is_likelihood:
             likelihoods.append(conformal.log_likelihood_per_token(scores, block.documents.lengths))
-        known = block.ignore_hapaxes(scores, best)
-        return Scored(known, block.lengths, block.documents.classes, block.documents.times)
+        return block.judge(scores, best)
 
     scored = score(first, *corpus.scores(at_once, best))
     corpus.keep()
-    temperature = _calibrate(first, scored.scores, near) if calibrate else None
+    temperature = _calibrate(judged, scored, near) if calibrate else None
     n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
     selection = judge(
-        Selection(Hyperparameters(best), Calibration(temperature)),
+        Hyperparameters(best),
         scored,
+        temperature,
         n_unjudged=corpus.n_unjudged,
-        contents=first.contents,
         goals=goals,
         others=(score(block, *block.scores(best)) for block in blocks),
     )
@@ -389,9 +354,9 @@ def _estimate_other(
         for block in corpus.take(repeated).split(count_at_once(corpus)):
             for each, sign in ((block, -1), (block.alone, 1)):
                 (scores,) = each.scores(smoothing)
-                scores = each.ignore_hapaxes(scores, smoothing)
-                predicted = calibration.answer(calibration.log_posterior(scores, each.lengths))
-                change += sign * int((predicted == each.documents.classes).sum())
+                judged = each.judge(scores, smoothing).calibrate(calibration.log_posterior)
+                predicted = calibration.answer(judged.scores)
+                change += sign * int((predicted == judged.classes).sum())
         return estimate.accuracy + change / estimate.documents
 
     return corpus.estimate_other(estimate.accuracy, measure)
@@ -407,23 +372,17 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
     """
     smoothing, near = search_smoothing(ScoredCorpus(corpus))
     (scores,) = corpus.scores(smoothing)
-    known = corpus.ignore_hapaxes(scores, smoothing)
-    classes = corpus.documents.classes
-    n_classes = known.shape[1]
-    wrong = float((known.argmax(axis=1) != classes).mean()) * n_classes / max(1, n_classes - 1)
+    judged = corpus.judge(scores, smoothing)
+    n_classes = judged.n_classes
+    is_wrong = judged.scores.argmax(axis=1) != judged.classes
+    wrong = float(is_wrong.mean()) * n_classes / max(1, n_classes - 1)
     noisy = replace(
         near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, MIN_NOISE), 1 - MIN_NOISE)
     )
-    found = [_calibrate(corpus, known, start) for start in (near, noisy)]
-
-    def log_loss(calibration: TemperatureScaling) -> float:
-        return -float(
-            calibration.log_posterior(known, corpus.n_known)[
-                np.arange(len(classes)), classes
-            ].mean()
-        )
-
-    return smoothing, min(found, key=log_loss)
+    found = [_calibrate(corpus, judged, start) for start in (near, noisy)]
+    return smoothing, min(
+        found, key=lambda each: float(judged.calibrate(each.log_posterior).losses().mean())
+    )
 
 
 def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
@@ -462,20 +421,16 @@ def _calibrated_losses(
     """Return −log P of the label of each document by its calibrated leave-one-out scores, and the
     calibration.
     """
-    scores = corpus.ignore_hapaxes(scores, smoothing)
-    calibration = _calibrate(corpus, scores, near)
-    log_posterior = calibration.log_posterior(scores, corpus.lengths)
-    losses = -log_posterior[np.arange(len(scores)), corpus.documents.classes]
-    times = corpus.documents.times
-    return losses if times is None else losses * (times / times.mean()), calibration
+    judged = corpus.judge(scores, smoothing)
+    calibration = _calibrate(corpus, judged, near)
+    return judged.calibrate(calibration.log_posterior).losses(), calibration
 
 
 def _calibrate(
-    corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None
+    corpus: LeaveOneOut, judged: JudgedDocuments, near: TemperatureScaling | None
 ) -> TemperatureScaling:
     """Fit the calibration; scores that are not in nats are scaled first (see
     `fit_scaled_temperature`).
     """
     fit = fit_scaled_temperature if corpus.model.scores == "numbers" else fit_temperature
-    documents = corpus.documents
-    return fit(scores, corpus.lengths, documents.classes, documents.times, near=near)
+    return fit(judged, near=near)

@@ -18,14 +18,15 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Hashes, Integers, Integers32
 from nbtext.bayes import label_calibration
-from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
+from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.decision_offsets import Goals, refuse_targets
 from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
-from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Scored, Selection, judge
+from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
-from nbtext.features.document_table import EMPTY_HASH
+from nbtext.features.document_table import EMPTY_HASH, DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.stored_documents import StoredDocuments
 from nbtext.linear.data import (
@@ -107,9 +108,8 @@ def learn(
         C, scores, start = _select_strength(
             problem,
             held_out.folds,
-            documents.classes,
+            documents,
             lengths,
-            documents.times,
             make_rough(SolverSettings(C, seed=settings.seed)),
         )
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
@@ -121,17 +121,12 @@ def learn(
     if scores is not None:
         rows = held_out.documents
         n_unjudged = held_out.n_unjudged
-        scored = Scored(
-            scores, lengths[rows], documents.classes[rows], _take_times(documents.times, rows)
-        )
-        if settings.calibrate:
-            temperature = fit_scaled_temperature(*scored)
-            selection = selection._replace(calibration=Calibration(temperature))
+        judged = JudgedDocuments.of(documents, scores, lengths[rows], rows)
         selection = judge(
-            selection,
-            scored,
+            selection.hyperparameters,
+            judged,
+            fit_scaled_temperature(judged) if settings.calibrate else None,
             n_unjudged=n_unjudged * len(rows) // (len(data) - n_unjudged),
-            contents=documents.hashes[rows],
             goals=goals,
         )
         assert selection.estimate is not None  # for the types
@@ -156,13 +151,8 @@ def count_duplicates(hashes: Hashes, times: Floats | None) -> int:
     """
     rows = np.flatnonzero(hashes != np.uint64(EMPTY_HASH))
     _, numbers = np.unique(hashes[rows], return_inverse=True)
-    copies = np.bincount(numbers, _take_times(times, rows))
+    copies = np.bincount(numbers, None if times is None else times[rows])
     return round(float(np.maximum(copies - 1, 0).sum()))
-
-
-def _take_times(times: Floats | None, rows: Integers) -> Floats | None:
-    """Return how often each of some documents counts, (n_rows,); None: once."""
-    return None if times is None else times[rows]
 
 
 class HeldOut(NamedTuple):
@@ -247,26 +237,22 @@ def _hold_out_first(
 def _select_strength(
     problem: Problem,
     folds: Integers32,
-    classes: Integers32,
+    documents: DocumentTable | StoredDocuments,
     lengths: Array,
-    times: Floats | None,
     rough: SolverSettings,
 ) -> tuple[float, Floats, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
     """
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-    classes = classes[held_out]
-    lengths = lengths[held_out]
-    times = _take_times(times, held_out)
 
     def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
         solver = rough._replace(C=C)
         solution = problem.solve(solver, start)
         scores = problem.score_folds(folds, solver, solution)
-        temperature = fit_scaled_temperature(scores, lengths, classes, times)
-        own = temperature.log_posterior(scores, lengths)[np.arange(len(classes)), classes]
-        return -float(np.average(own, weights=times)), scores, solution
+        judged = JudgedDocuments.of(documents, scores, lengths[held_out], held_out)
+        judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+        return -judged.mean(judged.own), scores, solution
 
     return search_strength(evaluate)
 

@@ -25,6 +25,7 @@ from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import VECTORS, LinearSettings
@@ -188,20 +189,16 @@ class Stack:
         half of the documents score the other half.
         """
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        documents = self._data.table
-        classes = documents.classes[held_out]
-        times = None if documents.times is None else documents.times[held_out]
-        hashes = documents.hashes[held_out]
-        half = int(np.searchsorted(hashes, hashes[len(hashes) // 2]))
         scores = self.score_parts(folds, solver)
+        judged = JudgedDocuments.of(self._data.table, scores, None, held_out)
         kept = np.arange(len(scores))
         units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
         while True:
-            shares = fit_weights(scores[kept], None, classes, 0, times).weights * units[kept]
+            found = fit_weights(judged.with_scores(scores[kept]))
+            shares = found.weights * units[kept]
             if shares.min() >= MIN_SHARE * shares.sum():
                 break
             kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
-        found = fit_weights(scores[kept], None, classes, half, times)
         self._weigh(np.bincount(kept, found.weights, len(scores)).astype(np.float64))
         return found.held_out
 
@@ -399,11 +396,10 @@ def _split(scorer: LinearScorer) -> list[LabelWeights]:
 
 def _measure(scores: Floats, documents: DocumentTable) -> float:
     """Return the accuracy of scores after they are calibrated, with offsets of the labels."""
-    classes = documents.classes
-    times = documents.times
-    log_p = fit_scaled_temperature(scores, None, classes, times).log_posterior(scores, None)
-    log_p += fit_prior_adjustment(log_p, classes, times, start=np.zeros(log_p.shape[1]))
-    return float(np.average(log_p.argmax(axis=1) == classes, weights=times))
+    judged = JudgedDocuments.of(documents, scores, None)
+    judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+    log_p = judged.scores + fit_prior_adjustment(judged)
+    return judged.mean(log_p.argmax(axis=1) == judged.classes)
 
 
 STACKED_VIEWS = LinearModel(

@@ -13,6 +13,7 @@ from nbtext.bayes.calibration import (
     fit_temperature,
 )
 from nbtext.bayes.decision_offsets import fit_decision_offsets
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import ModelError
 
@@ -24,6 +25,10 @@ def overconfident(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray, n
     honest = random.normal(0, 1.5, (n, 4))
     drawn = [random.choice(4, p=p) for p in np.exp(log_posterior(honest))]
     return honest * (a * lengths**b)[:, None], lengths, np.array(drawn, dtype=np.int32)
+
+
+def fit(*columns: np.ndarray) -> TemperatureScaling:
+    return fit_temperature(JudgedDocuments(*columns))
 
 
 def with_odd_labels(
@@ -53,7 +58,7 @@ def test_finds_the_minimum(share: float) -> None:
         prior = (((at - PRIOR_MEAN) / PARAMETER_DEVIATIONS) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
-    found = fit_temperature(scores, lengths, classes)
+    found = fit(scores, lengths, classes)
     best = minimize(
         loss,
         np.array([0.0, 0.0, -4.0]),
@@ -70,11 +75,11 @@ def test_random_labels_are_label_noise() -> None:
     """If one label in twenty is random, the label-noise rate is 1/20, and the temperature is that
     of the other documents.
     """
-    found = fit_temperature(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
+    found = fit(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
     assert found.noise == pytest.approx(0.05, abs=0.01)
     assert abs(np.log(found.a / 0.5)) < 0.2
     assert abs(found.b - 0.8) < 0.04
-    assert fit_temperature(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
+    assert fit(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
 
 
 def test_extremes_are_finite() -> None:
@@ -88,7 +93,7 @@ def test_extremes_are_finite() -> None:
         (np.array([[1e6, 0.0], [0.0, 1e6]]), [0, 1]),
     ):
         lengths = np.full(len(classes), 10)
-        found = fit_temperature(scores, lengths, np.array(classes, dtype=np.int32))
+        found = fit(scores, lengths, np.array(classes, dtype=np.int32))
         assert np.isfinite(found.log_posterior(scores, lengths)).all()
 
 
@@ -98,7 +103,7 @@ def test_huge_scores_end(scale: float) -> None:
     scores = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]]) * scale
     classes = np.array([0, 1, 1], dtype=np.int32)
     try:
-        assert np.isfinite(fit_temperature(scores, np.array([3, 2, 1]), classes).a)
+        assert np.isfinite(fit(scores, np.array([3, 2, 1]), classes).a)
     except ModelError as error:
         assert "finite" in str(error)
 
@@ -109,16 +114,16 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
     scores = np.array([[value, 0.0], [0.0, 1.0], [1.0, 0.0]])
     classes = np.array([0, 1, 0], dtype=np.int32)
     with pytest.raises(ModelError, match="finite"):
-        fit_temperature(scores, np.array([3, 2, 1]), classes)
+        fit(scores, np.array([3, 2, 1]), classes)
     with pytest.raises(ModelError, match="finite"):
-        fit_decision_offsets(scores, classes, "log_loss")
+        fit_decision_offsets(JudgedDocuments(scores, None, classes), "log_loss")
 
 
 def test_few_documents_keep_the_prior_of_the_temperature() -> None:
     """Two documents that tell nothing: a word alone has its own evidence, and many words less than
     their sum.
     """
-    fitted = fit_temperature(np.zeros((2, 2)), np.array([30, 30]), np.array([0, 1], dtype=np.int32))
+    fitted = fit(np.zeros((2, 2)), np.array([30, 30]), np.array([0, 1], dtype=np.int32))
     assert 0.8 < fitted.temperature(np.array([1]))[0] < 1.25
     assert 2 < fitted.temperature(np.array([100]))[0] < 10
 
@@ -144,7 +149,7 @@ def test_long_documents_do_not_calibrate_short_ones(seed: int) -> None:
         return np.stack((np.zeros(n), evidence), axis=1), classes
 
     scores, classes = draw(400, 60)
-    fitted = fit_temperature(scores, np.full(400, 60), classes)
+    fitted = fit(scores, np.full(400, 60), classes)
     asked, true = draw(4000, 5)
     at_60 = fitted.temperature(np.array([60]))[0]
     losses = []
@@ -167,4 +172,4 @@ def test_few_labels_are_noise(n: int, n_wrong: int, low: float, high: float) -> 
     scores = np.stack((np.zeros(n), np.where(classes == 1, evidence, -evidence)), axis=1)
     given = classes.copy()
     given[:n_wrong] = 1 - given[:n_wrong]
-    assert low <= fit_temperature(scores, np.full(n, 10), given).noise <= high
+    assert low <= fit(scores, np.full(n, 10), given).noise <= high

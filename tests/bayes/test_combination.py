@@ -21,6 +21,7 @@ from nbtext.bayes.combination import (
     COMBINED_VIEWS,
     DEVIATION,
     PART_SMOOTHINGS,
+    Weights,
     _evaluate,
     combine,
     fit_weights,
@@ -28,6 +29,7 @@ from nbtext.bayes.combination import (
 )
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 
 VIEWS = ("char:1", "word:1")
@@ -159,12 +161,16 @@ def make_scores(n: int = 400, n_classes: int = 4, seed: int = 0) -> tuple[Any, A
     return np.stack([2 * own + noise[0], 100 * (own + noise[1]), 10 * noise[2]]), lengths, classes
 
 
+def fit(scores: Any, lengths: Any, classes: Any) -> Weights:
+    return fit_weights(JudgedDocuments(scores, lengths, classes, None, np.arange(len(classes))))
+
+
 def test_weights_are_the_minimum_of_the_loss() -> None:
     """SciPy finds the same weights >= 0 for the same offsets; a part that is noise has the weight
     0, or nearly so.
     """
     scores, lengths, classes = make_scores()
-    weights, _, _ = fit_weights(scores, lengths, classes, 200)
+    weights, _, _ = fit(scores, lengths, classes)
     assert weights.sum() == pytest.approx(1)
     assert weights.min() >= 0
     units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
@@ -173,9 +179,8 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     assert shares[2] < 0.05
     logs = np.log(lengths) - np.log(lengths).mean()
     given: Any = {
-        "scores": scores / units[:, None, None],
+        "judged": JudgedDocuments(scores / units[:, None, None], lengths, classes),
         "logs": logs,
-        "classes": classes,
         "offsets": np.zeros(4),
     }
     expected = np.array([1.0, 1.0, 1.0, 0.5])
@@ -185,7 +190,9 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
         assert check_grad(lambda x: evaluate(x)[0], lambda x: evaluate(x)[1], at) < 1e-5
 
     def loss(at: Any) -> float:
-        sums = np.einsum("mnk,m->nk", given["scores"], at[:3]) * np.exp(-at[3] * logs)[:, None]
+        sums = (
+            np.einsum("mnk,m->nk", given["judged"].scores, at[:3]) * np.exp(-at[3] * logs)[:, None]
+        )
         return -float(log_softmax(sums, axis=1)[np.arange(len(classes)), classes].mean())
 
     best = scipy_minimize(
@@ -237,7 +244,7 @@ def test_noise_and_rare_labels_are_fitted_with_the_weights(seed: int) -> None:
     scores = np.stack([scales * (own + noise[0]), own + noise[1], noise[2]])
     given = np.where(random.random(n) < 0.1, random.integers(0, n_classes, n), classes)
     np.testing.assert_allclose(
-        fit_weights(scores, None, given, 0).weights, fit_jointly(scores, given), atol=0.025
+        fit(scores, None, given).weights, fit_jointly(scores, given), atol=0.025
     )
 
 
@@ -247,10 +254,10 @@ def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
     """
     scores, lengths, classes = make_scores()
     half = 200
-    _, before, _ = fit_weights(scores, lengths, classes, half)
+    _, before, _ = fit(scores, lengths, classes)
     changed = classes.copy()
     changed[:half] = np.random.default_rng(1).integers(0, 4, half)
-    _, after, _ = fit_weights(scores, lengths, changed, half)
+    _, after, _ = fit(scores, lengths, changed)
     ratios = after[:half] / before[:half]
     np.testing.assert_allclose(ratios, ratios[0, 0])
     assert np.ptp(after[half:] / before[half:]) > 0.1
@@ -260,7 +267,7 @@ def test_sums_are_held_out_from_the_fit_of_their_weights() -> None:
 def test_few_documents_keep_equal_weights(n: int) -> None:
     """The prior of the weights, which are equal in units of the parts, decides; nothing is NaN."""
     scores, lengths, classes = make_scores(n)
-    weights, held_out, _ = fit_weights(scores, lengths, classes, n // 2)
+    weights, held_out, _ = fit(scores, lengths, classes)
     assert np.isfinite(held_out).all()
     units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
     shares = weights * units / (weights * units).sum()
@@ -273,11 +280,11 @@ def test_rounding_errors_are_no_evidence() -> None:
     """
     scores, lengths, classes = make_scores()
     scores[1] = -7.0 + 1e-14 * np.eye(4)[classes]
-    found = fit_weights(scores, lengths, classes, 200)
-    without = fit_weights(scores[[0, 2]], lengths, classes, 200)
+    found = fit(scores, lengths, classes)
+    without = fit(scores[[0, 2]], lengths, classes)
     np.testing.assert_allclose(found.weights[[0, 2]], without.weights)
     assert (found.weights[1], found.informed[1]) == (0, 0)
-    np.testing.assert_array_equal(fit_weights(scores[[1]], lengths, classes, 200).held_out, 0)
+    np.testing.assert_array_equal(fit(scores[[1]], lengths, classes).held_out, 0)
 
 
 def test_a_part_for_few_documents() -> None:
@@ -285,11 +292,11 @@ def test_a_part_for_few_documents() -> None:
     left out.
     """
     scores, lengths, classes = make_scores()
-    whole = fit_weights(scores[:2], lengths, classes, 200).weights
+    whole = fit(scores[:2], lengths, classes).weights
     for n_informed, is_kept in ((40, True), (2, False)):
         rare = scores[:2].copy()
         rare[0, n_informed:] = rare[0, n_informed:].mean(axis=1, keepdims=True)
-        found = fit_weights(rare, lengths, classes, 200)
+        found = fit(rare, lengths, classes)
         assert (found.weights[0] > 0) == is_kept
         assert found.informed[0] == n_informed / len(classes)
         assert found.weights[0] / found.weights[1] < 2 * whole[0] / whole[1]

@@ -1,6 +1,7 @@
 """Decision offsets improve the metric that they are fitted for, also on other documents."""
 
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.metrics import accuracy_score, f1_score
 
 from nbtext.bayes.decision_offsets import (
     STEP_METRICS,
@@ -15,7 +17,16 @@ from nbtext.bayes.decision_offsets import (
     adjust_prior,
     fit_decision_offsets,
 )
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import log_posterior
+
+
+def fit(scores: Any, classes: Any, metric: str) -> Any:
+    return fit_decision_offsets(JudgedDocuments(scores, None, classes), metric).offsets
+
+
+def adjust(scores: Any, classes: Any, **settings: bool) -> Any:
+    return adjust_prior(JudgedDocuments(scores, None, classes), **settings)
 
 
 def unbalanced(n: int, seed: int, *, neglect: float) -> tuple[np.ndarray, np.ndarray]:
@@ -29,22 +40,15 @@ def unbalanced(n: int, seed: int, *, neglect: float) -> tuple[np.ndarray, np.nda
     return log_posterior(scores - [0, 0, neglect]), classes
 
 
-def macro_f1(answers: np.ndarray, classes: np.ndarray) -> float:
-    scores = []
-    for k in range(3):
-        right = ((answers == k) & (classes == k)).sum()
-        scores.append(2 * right / max(1, (answers == k).sum() + (classes == k).sum()))
-    return float(np.mean(scores))
+macro_f1 = partial(f1_score, average="macro", labels=range(3), zero_division=0)
 
 
-def accuracy(answers: np.ndarray, classes: np.ndarray) -> float:
-    return float((answers == classes).mean())
-
-
-@pytest.mark.parametrize(("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy)])
+@pytest.mark.parametrize(
+    ("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy_score)]
+)
 def test_the_metric_improves_on_other_documents(metric: str, judged: Any) -> None:
     """Offsets that were fitted to some documents raise the metric on others."""
-    shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric).offsets
+    shift = fit(*unbalanced(2000, 1, neglect=3.0), metric)
     assert shift is not None
     asked, classes = unbalanced(5000, 2, neglect=3.0)
     assert (
@@ -60,11 +64,11 @@ def test_offsets_of_few_documents(metric: str) -> None:
     """
     lost = []
     asked, truth = unbalanced(5000, 99, neglect=0.0)
-    plain = accuracy(asked.argmax(axis=1), truth)
+    plain = accuracy_score(asked.argmax(axis=1), truth)
     for seed in range(30):
-        shift = fit_decision_offsets(*unbalanced(30, seed, neglect=0.0), metric).offsets
+        shift = fit(*unbalanced(30, seed, neglect=0.0), metric)
         if shift is not None:
-            lost.append(plain - accuracy((asked + shift).argmax(axis=1), truth))
+            lost.append(plain - accuracy_score((asked + shift).argmax(axis=1), truth))
     assert len(lost) < 20
     assert np.sum(lost) / 30 < 0.02
 
@@ -78,10 +82,10 @@ def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
     scores = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), dtype=np.float64)
     scores += np.arange(3) * 0.01 + np.arange(n)[:, None] * 0.0001 * [1, 2, 4]  # no ties
     classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    judged = {"macro_f1": macro_f1, "accuracy": accuracy}[metric]
+    judged = {"macro_f1": macro_f1, "accuracy": accuracy_score}[metric]
     for k in range(3):
         unit = np.eye(3)[k]
-        step = _best_step(scores, classes, k, np.ones(n), STEP_METRICS[metric])
+        step = _best_step(JudgedDocuments(scores, None, classes), k, STEP_METRICS[metric])
         others = np.delete(scores, k, axis=1).max(axis=1) - scores[:, k]
         tried = [
             judged((scores + unit * (m + e)).argmax(axis=1), classes)
@@ -111,7 +115,7 @@ def test_a_class_of_few_documents_has_no_offset(n_rare: int, is_moved: bool) -> 
     scores[np.arange(len(classes)), classes] = 4.0
     # always behind the second class, by less than any other document
     scores[classes == 0] = [0.5, 1.0, 0.0]
-    offsets = fit_decision_offsets(log_posterior(scores), classes, "macro_f1").offsets
+    offsets = fit(log_posterior(scores), classes, "macro_f1")
     assert offsets is not None  # the second class can give way, too
     assert bool(offsets[0] > 0) is is_moved
 
@@ -120,7 +124,7 @@ def test_no_offsets_if_all_is_correct() -> None:
     """If every prediction is correct, there are no offsets."""
     scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
     for metric in ("macro_f1", "accuracy"):
-        assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric).offsets is None
+        assert fit(scores, np.array([0, 1, 2] * 10), metric) is None
 
 
 def biased(
@@ -139,12 +143,11 @@ def test_the_prior_is_left_alone_without_a_gain() -> None:
     """Offsets of one half of the documents must help the other half."""
     random = np.random.default_rng(4)
     scores = log_posterior(random.normal(0, 4, (40, 20)))
-    assert adjust_prior(scores, random.integers(0, 20, 40)) is None
-    assert adjust_prior(scores[:1], np.zeros(1, dtype=int)) is None
+    assert adjust(scores, random.integers(0, 20, 40)) is None
+    assert adjust(scores[:1], np.zeros(1, dtype=int)) is None
     scores, classes = biased(random, 400, 4)
-    gained = adjust_prior(scores, classes)
-    optimized = fit_decision_offsets(scores, classes, "log_loss").offsets
-    assert gained is not None
+    gained = adjust(scores, classes)
+    optimized = fit(scores, classes, "log_loss")
     np.testing.assert_allclose(gained, optimized, atol=1e-3)
 
 
@@ -153,8 +156,7 @@ def test_the_prior_of_linear_models_is_left_nearer() -> None:
     that of the loss.
     """
     scores, classes = biased(np.random.default_rng(5), 400, 20)
-    found = adjust_prior(scores, classes, is_linear=True)
-    assert found is not None
+    found = adjust(scores, classes, is_linear=True)
     slopes = np.exp(log_posterior(scores + found)).sum(axis=0) - np.bincount(classes, minlength=20)
     np.testing.assert_allclose(slopes, -found / 0.35**2, atol=1e-3)
 
@@ -174,7 +176,7 @@ def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int)
             / n_documents
         )
 
-    found = fit_decision_offsets(scores, classes, "log_loss").offsets
+    found = fit(scores, classes, "log_loss")
     best = minimize(loss, np.zeros(n_classes), method="BFGS", options={"gtol": 1e-7}).x
     np.testing.assert_allclose(found, best - best.mean(), atol=2e-3)
 
@@ -186,7 +188,7 @@ def test_log_loss_needs_no_square_of_the_classes() -> None:
     scores, classes = biased(random, 20, 10_000)
     tracemalloc.start()
     try:
-        assert fit_decision_offsets(scores, classes, "log_loss").offsets is not None
+        assert fit(scores, classes, "log_loss") is not None
         assert tracemalloc.get_traced_memory()[1] < 40_000_000
     finally:
         tracemalloc.stop()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.bayes.diagnostics import MAX_KEPT_PAIRS, Confusion, count_confusions
+from nbtext.bayes.judged_documents import JudgedDocuments
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=200)
 
@@ -27,6 +28,6 @@ def test_as_counted_one_by_one(pairs: list[tuple[int, int]], seed: int) -> None:
     shuffled = np.random.default_rng(seed).permutation(
         np.array(pairs, dtype=np.int64).reshape(-1, 2)
     )
-    assert count_confusions(*shuffled.T) == tuple(
-        Confusion(*pair, *expected[pair]) for pair in order
-    )
+    assert count_confusions(
+        JudgedDocuments(np.zeros((len(pairs), 0)), None, shuffled[:, 0]), shuffled[:, 1]
+    ) == tuple(Confusion(*pair, *expected[pair]) for pair in order)

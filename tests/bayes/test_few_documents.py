@@ -14,9 +14,11 @@ from nbtext.bayes.few_documents import (
     N_SMOOTHING_FOLDS,
     find_better,
     is_few,
+    list_losses,
     make_folds,
     score_held_out,
 )
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.leave_one_out import LeaveOneOut
 
 
@@ -37,7 +39,7 @@ def test_losses_are_those_of_refits(name: str) -> None:
     counts[7, 39] = 4  # of no other document
     corpus = corpus_of(counts, classes, 3, name)
     folds = np.arange(30) // 3 % N_SMOOTHING_FOLDS
-    (found,), contents = score_held_out(corpus, [0.5], folds, 30)
+    found = score_held_out(corpus, [0.5], folds, 30)
     scores = np.zeros((30, 3))
     lengths = np.zeros(30)
     for i in range(30):
@@ -50,14 +52,11 @@ def test_losses_are_those_of_refits(name: str) -> None:
         scorer = MODELS[name].compile(statistics, smoothing=0.5).with_prior(prior)
         scores[i] = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
     judged = np.flatnonzero(lengths)
-    scores = scores[judged]
-    lengths = lengths[judged]
-    true = classes[judged].astype(np.int32)
-    expected = -fit_temperature(scores, lengths, true).log_posterior(scores, lengths)[
-        np.arange(len(judged)), true
-    ]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    np.testing.assert_array_equal(contents, corpus.contents[judged])
+    own = JudgedDocuments(scores, lengths, classes).take(judged)
+    np.testing.assert_array_equal(found.contents, corpus.contents[judged])
+    (losses,) = list_losses(found)
+    expected = -own.calibrate(fit_temperature(own).log_posterior).own
+    np.testing.assert_allclose(losses, expected, rtol=1e-9)
 
 
 def test_only_a_clear_difference_counts() -> None:
@@ -84,9 +83,9 @@ def test_the_lowest_log_loss_wins() -> None:
         counts = random.poisson(random.gamma(0.02 + seed / 40, 2, (4, 30))[classes])
         corpora = [corpus_of(counts, classes, 4, name) for name in ("multinomial", "complement")]
         losses = {
-            (number, smoothing): score_held_out(corpus, [smoothing], make_folds(corpora[0]), 40)[0][
-                0
-            ].mean()
+            (number, smoothing): list_losses(
+                score_held_out(corpus, [smoothing], make_folds(corpora[0]), 40)
+            )[0].mean()
             for number, corpus in enumerate(corpora)
             for smoothing in smoothings
         }

@@ -16,6 +16,7 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.settings import STACKED, LinearSettings, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.features.settings import FeatureSettings
@@ -197,7 +198,7 @@ def test_the_estimate_is_held_out_from_the_weights() -> None:
         columns = scores[:, own].reshape(len(scores), -1).T
         weights, residuals, rank, _ = np.linalg.lstsq(columns, sums[own].ravel(), rcond=None)
         assert (rank, residuals.tolist()) == (len(scores), [pytest.approx(0, abs=1e-9)])
-        expected = fit_weights(scores[:, other], None, classes[other], 0).weights
+        expected = fit_weights(JudgedDocuments(scores[:, other], None, classes[other])).weights
         np.testing.assert_allclose(weights / weights.sum(), expected, atol=0.01)
         found.append(weights)
     assert np.abs(found[0] - found[1]).max() > 0.05

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Mask
-from nbtext.bayes.calibration import Calibration, fit_temperature
+from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.class_statistics import (
     ClassStatistics,
     Prior,
@@ -26,9 +26,10 @@ from nbtext.bayes.conformal import log_likelihood_per_token
 from nbtext.bayes.decision_offsets import Goals
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Scored, Selection, add_likelihoods, judge
+from nbtext.bayes.smoothing import Selection, add_likelihoods, judge
 from nbtext.features.document_table import DocumentTable, number_contents
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.model.posteriors import compute_posteriors
@@ -155,12 +156,11 @@ class HeldOutFolds:
         classes = self.sample.classes[self.held_out]
         lengths = self.lengths[self.held_out]
         n_known = lengths - self.sample.sum_features(self.is_hapax)[self.held_out]
-        if self.settings.calibrate:
-            temperature = fit_temperature(known, n_known, classes)
-            selection = selection._replace(calibration=Calibration(temperature))
+        judged = JudgedDocuments(known, n_known, classes)
         selection = judge(
-            selection,
-            Scored(known, n_known, classes),
+            selection.hyperparameters,
+            judged,
+            fit_temperature(judged) if self.settings.calibrate else None,
             n_unjudged=len(self.sample) - len(complete),
             goals=Goals(self.settings.optimize),
         )

@@ -14,12 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from nbtext.applications.unlabeled.selection import ALONE, is_improvement
-from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
+from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Scored, Selection, judge
+from nbtext.bayes.smoothing import Selection, judge
 from nbtext.errors import number_of
 from nbtext.features.counting import align_documents
 from nbtext.features.document_table import DocumentTable
@@ -125,14 +126,14 @@ def _judge(
         held_out = sample.take(np.flatnonzero(folds == fold))
         rest = labeled.without(folds == fold)
         fitted = learn(fit_model(rest, features, settings), rest, settings)
-        parts.append((*_score(fitted, held_out, labeled), held_out.classes))
-    scored = Scored(*map(np.concatenate, zip(*parts, strict=True)))
-    selection = Selection(Hyperparameters(0.0))
-    if settings.calibrate:
-        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(*scored)))
-    n_unjudged = int((folds == NEVER_HELD_OUT).sum())
+        parts.append(JudgedDocuments(*_score(fitted, held_out, labeled), held_out.classes))
+    judged = JudgedDocuments.join(parts)
     return judge(
-        selection, scored, n_unjudged=n_unjudged, goals=find_goals(settings, labeled.labels)
+        Hyperparameters(0.0),
+        judged,
+        fit_scaled_temperature(judged) if settings.calibrate else None,
+        n_unjudged=int((folds == NEVER_HELD_OUT).sum()),
+        goals=find_goals(settings, labeled.labels),
     )
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from nbtext.applications.prevalence.drift import MAX_DRIFT, SIGNIFICANT, WordDrift, WordSums
 from nbtext.applications.prevalence.shares import PosteriorSums
 from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.multinomial import MULTINOMIAL
 from nbtext.bayes.prevalence import MeanPosteriors, fit_mean_posteriors
 from nbtext.bayes.scorer import LinearScorer, log_posterior
@@ -59,7 +60,7 @@ def posteriors_of(documents: DocumentTable, moved: float = 0.0) -> NDArray[np.fl
 
 def known() -> MeanPosteriors:
     documents, classes = draw(3000, 0.5, 2)
-    found = fit_mean_posteriors(np.log(posteriors_of(documents)), classes)
+    found = fit_mean_posteriors(JudgedDocuments(np.log(posteriors_of(documents)), None, classes))
     assert found is not None
     return found
 

@@ -17,6 +17,7 @@ from nbtext.applications.prevalence.shares import (
     solve_on_simplex,
 )
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.prevalence import (
     MAX_SHARES,
     LabelPosteriors,
@@ -48,7 +49,7 @@ def draw_posteriors(
 
 def fit(log_posterior: NDArray[np.float64], classes: NDArray[np.int64]) -> MeanPosteriors:
     """The mean posteriors of left-out documents."""
-    found = fit_mean_posteriors(log_posterior, classes)
+    found = fit_mean_posteriors(JudgedDocuments(log_posterior, None, classes))
     assert found is not None
     return found
 
@@ -127,10 +128,10 @@ def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
 
 def test_no_mean_posteriors() -> None:
     """One class has none, and too many classes have none, so a model stays small."""
-    assert fit_mean_posteriors(np.zeros((3, 1)), np.zeros(3, dtype=np.int64)) is None
-    many = np.full((2, MAX_SHARES + 1), -np.log(MAX_SHARES + 1))
-    assert fit_mean_posteriors(many, np.array([0, 1])) is None
-    assert fit_mean_posteriors(many[:, 1:], np.array([0, 1])) is not None
+    for n_classes, has_some in ((1, False), (MAX_SHARES, True), (MAX_SHARES + 1, False)):
+        scores = np.full((2, n_classes), -np.log(n_classes))
+        judged = JudgedDocuments(scores, None, np.zeros(2, dtype=np.int64))
+        assert (fit_mean_posteriors(judged) is not None) == has_some
 
 
 def test_resampled_means_vary_as_means_of_documents_do() -> None:
@@ -274,5 +275,5 @@ def test_a_class_without_left_out_documents_has_a_prior() -> None:
     log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.3, 0.0]), 40, seed=3)
     known = fit(log_posterior, classes)
     shares = dirichlet(np.bincount(classes, minlength=3) + 0.5).mean()
-    expected = shares * np.exp(-fit_prior_adjustment(log_posterior, classes, start=np.zeros(3)))
+    expected = shares * np.exp(-fit_prior_adjustment(JudgedDocuments(log_posterior, None, classes)))
     np.testing.assert_allclose(known.prior, expected / expected.sum())
