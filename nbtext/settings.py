@@ -130,9 +130,9 @@ class SettingsPart(NamedTuple):
     """
 
     record: type[Any]
-    without: frozenset[str]
-    changed: Mapping[str, Mapping[str, Any]]
-    is_open: bool
+    without: frozenset[str] = frozenset()
+    changed: Mapping[str, Mapping[str, Any]] = {}
+    is_open: bool = False
 
 
 def part(
@@ -148,18 +148,21 @@ def part(
     )
 
 
+def _as_part(record: type[Any] | SettingsPart) -> SettingsPart:
+    return record if isinstance(record, SettingsPart) else SettingsPart(record)
+
+
 def list_settings(
-    record: type[Any],
-    *,
-    without: Iterable[str] = (),
-    changed: Mapping[str, Mapping[str, Any]] | None = None,
+    record: type[Any] | SettingsPart,
 ) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
-    """Yield each setting of a record with its field, but those of its parts."""
-    for field in dataclasses.fields(record):
+    """Yield each setting of a record, or of a part as the command has it, with its field, but those
+    of its own parts.
+    """
+    own = _as_part(record)
+    for field in dataclasses.fields(own.record):
         found = field.metadata.get(KEY)
-        if isinstance(found, Setting) and field.name not in without:
-            facts = (changed or {}).get(field.name)
-            yield field, found._replace(**facts) if facts else found
+        if isinstance(found, Setting) and field.name not in own.without:
+            yield field, found._replace(**own.changed.get(field.name, {}))
 
 
 class Shorthand(NamedTuple):
@@ -182,16 +185,14 @@ def shorthand(name: str, names: tuple[str, ...], help: str, **facts: Any) -> Sho
 
 
 def list_options(
-    record: type[Any],
-    *,
-    without: Iterable[str] = (),
-    changed: Mapping[str, Mapping[str, Any]] | None = None,
+    record: type[Any] | SettingsPart,
 ) -> Iterator[tuple[dataclasses.Field[Any], Setting]]:
-    """Yield the shorthands and the settings of a record that are options."""
-    for each in getattr(record, "SHORTHANDS", ()):
-        if each.field.name not in without:
+    """Yield the shorthands and the settings of a record, or of a part, that are options."""
+    own = _as_part(record)
+    for each in getattr(own.record, "SHORTHANDS", ()):
+        if each.field.name not in own.without:
             yield each.field, each.field.metadata[KEY]
-    for field, found in list_settings(record, without=without, changed=changed):
+    for field, found in list_settings(own):
         if found.is_offered:
             yield field, found
 
@@ -206,17 +207,18 @@ def make_record(record: type[SettingsRecord], given: Mapping[str, Any]) -> Setti
     for each in getattr(record, "SHORTHANDS", ()):
         if each.field.name in given:
             values |= zip(each.names, given[each.field.name], strict=True)
-    names = {field.name for field, _ in list_settings(record)}
-    made = {name: value for name, value in values.items() if name in names}
+    made = _values_of(record, values)
     for name, each in list_settings_parts(record):
         of_part = {key: given[key] for key in given.keys() - each.without}
-        known = of_part.keys() & {field.name for field, _ in list_settings(each.record)}
-        made[name] = (
-            {key: given[key] for key in known}
-            if each.is_open
-            else make_record(each.record, of_part)
-        )
+        make = _values_of if each.is_open else make_record
+        made[name] = make(each.record, of_part)
     return record(**made)
+
+
+def _values_of(record: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        field.name: given[field.name] for field, _ in list_settings(record) if field.name in given
+    }
 
 
 def list_settings_parts(record: type[Any]) -> Iterator[tuple[str, SettingsPart]]:
@@ -254,10 +256,8 @@ def list_all_settings(
     record: type[Any],
 ) -> Iterator[tuple[type[Any], dataclasses.Field[Any], Setting]]:
     """Yield the settings of a record and of its parts, each after the record that has it."""
-    for field, found in list_settings(record):
-        yield record, field, found
-    for _, each in list_settings_parts(record):
-        for field, found in list_settings(each.record, without=each.without, changed=each.changed):
+    for each in (SettingsPart(record), *dict(list_settings_parts(record)).values()):
+        for field, found in list_settings(each):
             yield each.record, field, found
 
 
@@ -451,17 +451,6 @@ def format_value(value: Any) -> str:
     return ("=" if is_pair else ",").join(map(format_value, value))
 
 
-def facts_of(field: dataclasses.Field[Any]) -> Setting:
-    """Return what a field says; nothing if it is not a setting."""
-    found = field.metadata.get(KEY)
-    return found if isinstance(found, Setting) else Setting()
-
-
-def choices_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
-    """Return the allowed values of a field; () if they are not a list."""
-    return facts_of(field).choices
-
-
 class ParameterError(SettingsError, ValueError):
     """A parameter of an estimator has a wrong type or value."""
 
@@ -486,13 +475,11 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
         A value has another type, or is not among the choices of its field.
     """
     hints = hints_of(record)
-    known = {field.name: field for field in dataclasses.fields(record)}
-    converted = {}
-    for name, given in parameters.items():
-        converted[name] = value = given
-        if name not in known:
-            continue
-        found = facts_of(known[name])
+    known = {each.name: each.metadata.get(KEY, Setting()) for each in dataclasses.fields(record)}
+    converted = dict(parameters)
+    for name in parameters.keys() & known:
+        given = parameters[name]
+        found = known[name]
         value = os.fspath(given) if isinstance(given, os.PathLike) else given
         if isinstance(given, str) and given in found.names and found.parse is not None:
             value = found.parse(given)
@@ -505,24 +492,10 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
             )
         if not _has_type(value, hints[name]):
             raise ParameterError(
-                f"{value!r} has the wrong type, expected {known[name].type}", where=name
+                f"{value!r} has the wrong type, expected {record.__annotations__[name]}",
+                where=name,
             )
     return converted
-
-
-def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
-    """Return the first field of a settings record whose value is missing, of another type, or not a
-    choice.
-    """
-    hints = hints_of(record)
-    for each in dataclasses.fields(record):
-        value = values.get(each.name, ...)
-        choices = choices_of(each)
-        if not _has_type(value, hints[each.name]) or (
-            choices and value is not None and value not in choices
-        ):
-            return each.name
-    return None
 
 
 def _convert(value: Any, hint: Any) -> Any:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
+from nbtext.bayes.prevalence import Prevalence
 from nbtext.bayes.settings import BEST, ModelSettings
+from nbtext.documents.source import Source
 from nbtext.errors import AssumptionWarning, InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.matrix import Matrix
@@ -42,9 +44,6 @@ from nbtext.registry import load_method
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-    from nbtext.bayes.prevalence import Prevalence
-    from nbtext.documents.source import Source
 
 
 class TextClassifier:

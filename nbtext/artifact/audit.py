@@ -40,7 +40,7 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.names import are_offsets, are_utf8, find_row_error
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import ArtifactError
+from nbtext.errors import ArtifactError, format_number
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
 from nbtext.records import frozen
@@ -62,21 +62,22 @@ def require(key: str, is_right: bool | np.bool_, what: str) -> None:
         raise invalid_value(key, what)
 
 
+def _bounds(limits: Limits, *, is_float: bool, most: int) -> tuple[float, float]:
+    """Return the least and the largest number; `most` is the largest whole number of all."""
+    low = -MAX_STORED_NUMBER if is_float else 0
+    high = MAX_STORED_NUMBER if is_float else most
+    return (
+        low if limits.low is None else limits.low,
+        high if limits.high is None else limits.high,
+    )
+
+
 def check_number(key: str, value: float, limits: Limits) -> None:
     """Raise ArtifactError unless a number is within its limits; NaN never is."""
-    is_whole = isinstance(value, int)
-    low = limits.low if limits.low is not None else 0 if is_whole else -MAX_STORED_NUMBER
-    high = (
-        limits.high if limits.high is not None else MAX_INTEGER if is_whole else MAX_STORED_NUMBER
-    )
+    low, high = _bounds(limits, is_float=isinstance(value, float), most=MAX_INTEGER)
     if not low <= value <= high:
-        form = ",d" if is_whole else "g"
-        bounds = (
-            f"{low:{form}} to {high:{form}}"
-            if isinstance(low, type(value))
-            else f"{low:g} to {high:g}"
-        )
-        raise invalid_value(key, f"should be from {bounds}, and is {value:{form}}")
+        least, largest, found = map(format_number, (low, high, value))
+        raise invalid_value(key, f"should be from {least} to {largest}, and is {found}")
 
 
 def check_array(
@@ -86,34 +87,30 @@ def check_array(
     and fit a dtype.
     """
     shape = tuple(n_labels if length == N_LABELS else length for length in limits.shape)
-    if len(shape) != array.ndim or any(
-        each not in (None, n) for each, n in zip(shape, array.shape, strict=True)
-    ):
-        raise invalid_value(
-            key,
-            f"should have the shape {_format_shape(shape)}, and has {_format_shape(array.shape)}",
-        )
+    is_right = len(shape) == array.ndim and all(
+        each in (None, n) for each, n in zip(shape, array.shape, strict=True)
+    )
+    wanted, found = map(_format_shape, (shape, array.shape))
+    require(key, is_right, f"should have the shape {wanted}, and has {found}")
     is_float = dtype.kind == "f"
-    low = limits.low if limits.low is not None else -MAX_STORED_NUMBER if is_float else 0
-    high = limits.high if limits.high is not None else MAX_STORED_NUMBER if is_float else MAX_COUNT
+    low, high = _bounds(limits, is_float=is_float, most=MAX_COUNT)
     check_within(key, array, low, high if is_float else min(int(high), np.iinfo(dtype).max))
 
 
 def _format_shape(shape: tuple[int | None, ...]) -> str:
-    return (
-        " × ".join("any" if length is None else f"{length:,}" for length in shape)
-        or "of one number"
-    )
+    lengths = ("any" if length is None else f"{length:,}" for length in shape)
+    return " × ".join(lengths) or "of one number"
 
 
 def check_within(key: str, numbers: Array, minimum: float, maximum: float) -> None:
     """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
-    least, largest = (
-        (numbers.min().item(), numbers.max().item()) if numbers.size else (minimum, maximum)
-    )
-    if not (minimum <= least and largest <= maximum):
-        raise invalid_value(
-            key, f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}"
+    if numbers.size:
+        least = numbers.min().item()
+        largest = numbers.max().item()
+        require(
+            key,
+            minimum <= least and largest <= maximum,
+            f"should be from {minimum:g} to {maximum:g}, and is from {least:g} to {largest:g}",
         )
 
 
@@ -126,8 +123,8 @@ def check_rows(key: str, indptr: Array, columns: Array, *, n_columns: int) -> No
     """Raise ArtifactError unless columns[indptr[i]:indptr[i + 1]] ascend in each row i, from 0 to
     n_columns - 1.
     """
-    if (wrong := find_row_error(indptr, columns, n_columns)) is not None:
-        raise invalid_value(key, f"is not valid: {wrong}")
+    wrong = find_row_error(indptr, columns, n_columns)
+    require(key, wrong is None, f"is not valid: {wrong}")
 
 
 @frozen(eq=False)
@@ -149,28 +146,33 @@ class Lists:
 
 
 def _check_names(found: Names, key: str, n_labels: int) -> None:
-    if not are_offsets(found.offsets, len(found.blob)):
-        raise invalid_value(key, f"should ascend from 0 to {len(found.blob):,} in its offsets")
+    _check_offsets(key, found.offsets, len(found.blob), "offsets")
     require(key, are_utf8(found.blob, found.offsets), "should be UTF-8")
 
 
 def _check_lists(found: Lists, key: str, n_labels: int) -> None:
-    if not are_offsets(found.bounds, len(found.items)):
-        raise invalid_value(key, f"should ascend from 0 to {len(found.items):,} in its bounds")
+    _check_offsets(key, found.bounds, len(found.items), "bounds")
+
+
+def _check_offsets(key: str, offsets: Integers, n: int, name: str) -> None:
+    require(key, are_offsets(offsets, n), f"should ascend from 0 to {n:,} in its {name}")
 
 
 def _check_quantiles(found: Quantiles, key: str, n_labels: int) -> None:
-    if len(found.points) != min(found.numbers, MAX_POINTS) or found.numbers < 1:
-        raise invalid_value(f"{key}.points", f"should be ascending numbers, at most {MAX_POINTS:,}")
+    require(
+        f"{key}.points",
+        len(found.points) == min(found.numbers, MAX_POINTS) > 0,
+        f"should be ascending numbers, at most {MAX_POINTS:,}",
+    )
     check_ascending(f"{key}.points", found.points)
 
 
 def _check_estimate(found: LeaveOneOutEstimate, key: str, n_labels: int) -> None:
-    pairs = {(each.first, each.second) for each in found.confused}
-    if not all(first < second < n_labels for first, second in pairs):
-        raise invalid_value(
-            f"{key}.confused", f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}"
-        )
+    require(
+        f"{key}.confused",
+        all(each.first < each.second < n_labels for each in found.confused),
+        f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}",
+    )
 
 
 def _check_proportion(found: Proportion, key: str, n_labels: int) -> None:
@@ -184,15 +186,13 @@ def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
     """
     from nbtext.bayes.label_calibration import ScoreScaling
 
-    if (
-        len(set(found.fallback)) < len(found.fallback)
-        or max(found.fallback, default=-1) >= n_labels
-    ):
-        raise invalid_value("task.fit.fallback", "should be numbers of labels, each once")
+    is_right = len({*found.fallback} & {*range(n_labels)}) == len(found.fallback)
+    require("task.fit.fallback", is_right, "should be numbers of labels, each once")
     has_contrast = found.smoothing is not None and found.smoothing.alpha is not None
     is_linear = isinstance(found.combination, ScoreScaling)
-    if is_linear != (found.smoothing is None) or len(found.combination.weights) != 1 + has_contrast:
-        raise invalid_value("task.fit.combination", "does not fit the smoothing")
+    is_right = is_linear == (found.smoothing is None)
+    is_right &= len(found.combination.weights) == 1 + has_contrast
+    require("task.fit.combination", is_right, "does not fit the smoothing")
     if found.nonconformity is not None:
         check_within("task.fit.nonconformity.points", found.nonconformity.points, 0, 1)
 
@@ -227,13 +227,11 @@ def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
     level = found.label_level
     require(f"{key}.label_level", level is None or level > 1, "should be more than 1")
     names = (*found.text_field, found.label_field, *found.label_fields, separator)
-    if not found.text_field or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names):
-        raise invalid_value(f"{key}.text_field", "should be names of columns, keys or headers")
-    require(
-        f"{key}.label_fields",
-        len(set(found.label_fields)) == len(found.label_fields),
-        "holds a text twice",
-    )
+    is_right = all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names)
+    is_right &= bool(found.text_field)
+    require(f"{key}.text_field", is_right, "should be names of columns, keys or headers")
+    is_right = len(set(found.label_fields)) == len(found.label_fields)
+    require(f"{key}.label_fields", is_right, "holds a text twice")
 
 
 def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
@@ -250,12 +248,12 @@ def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
     _check_counts(f"{key}.occurrences", occurrences, len(found.classes))
     check_rows(f"{key}.classes", found.indptr, found.classes, n_columns=found.n_classes)
     # all are 0 in models of scikit-learn's, which does not count them
-    if (documents <= 0).any() and documents.any():
-        raise invalid_value(f"{key}.documents", "should be more than 0")
-    if (documents > found.class_documents[found.classes] * SUM_TOLERANCE).any():
-        raise invalid_value(f"{key}.documents", "should be at most the documents of the class")
-    if occurrences.dtype.kind == "i" and (occurrences < documents).any():
-        raise invalid_value(f"{key}.occurrences", "should be at least the documents")
+    is_right = (documents > 0).all() or not documents.any()
+    require(f"{key}.documents", is_right, "should be more than 0")
+    is_right = (documents <= found.class_documents[found.classes] * SUM_TOLERANCE).all()
+    require(f"{key}.documents", is_right, "should be at most the documents of the class")
+    is_right = occurrences.dtype.kind == "f" or (occurrences >= documents).all()
+    require(f"{key}.occurrences", is_right, "should be at least the documents")
     if found.totals is not None:
         _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
         require(
@@ -270,12 +268,11 @@ def _check_totals(found: Totals, key: str, n_labels: int) -> None:
     occurrences = found.occurrences
     _check_counts(f"{key}.documents", documents, len(documents))
     _check_counts(f"{key}.occurrences", occurrences, len(documents))
-    if (documents > found.n_documents * SUM_TOLERANCE).any():
-        raise invalid_value(f"{key}.documents", "should be at most the number of documents")
-    if ((occurrences < documents).any() and occurrences.dtype.kind == "i") or (
-        occurrences[documents == 0] > 0
-    ).any():
-        raise invalid_value(f"{key}.occurrences", "does not fit the documents")
+    is_right = (documents <= found.n_documents * SUM_TOLERANCE).all()
+    require(f"{key}.documents", is_right, "should be at most the number of documents")
+    least = documents if occurrences.dtype.kind == "i" else 0
+    is_right = (occurrences >= least).all() & (occurrences[documents == 0] == 0).all()
+    require(f"{key}.occurrences", is_right, "does not fit the documents")
 
 
 def _check_counts(key: str, found: Array, n_expected: int) -> None:

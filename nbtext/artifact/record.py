@@ -3,8 +3,9 @@ checks of all values.
 
 A field that is missing has its default, so that files stay readable when a record gets a new field.
 An unknown field was probably written by a newer nbtext. A field that is None by default is left out
-if it is None. The type of a field has the bounds of its numbers (`arrays.Limits`); `audit` checks
-them, and what several fields must have in common.
+if it is None. A class may have `REMOVED`: fields that it had, and the only value that files of
+version 3 may have in them; None: any. The type of a field has the bounds of its numbers
+(`arrays.Limits`); `audit` checks them, and what several fields must have in common.
 """
 
 from __future__ import annotations
@@ -39,14 +40,6 @@ from nbtext.features.vocabulary import Vocabulary
 
 T = TypeVar("T")
 NO_LIMITS = Limits()
-# fields that records had, and the only value that files of version 3 may have in them; None: any
-REMOVED: dict[str, dict[str, Any]] = {
-    "ModelSettings": {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0},
-    "OneLabel": {"is_calibrated": None, "default_class": None},
-    "LeaveOneOutEstimate": {"unanswered": None},
-    "MultilabelEstimate": {"unanswered": None},
-    "Weighting": {"parameters": {"keys": [], "values": []}},
-}
 # values of a tuple that are stored in the header; more are stored as an array
 MAX_TUPLE_VALUES = 1_000
 TYPE_WORDS = {
@@ -64,32 +57,23 @@ TYPE_WORDS = {
 
 
 class StoredField(NamedTuple):
-    """A field of a record: its type, and its default, or a function that makes it; MISSING if it
-    has none.
-    """
+    """A field of a record: its type, and its default; MISSING if it has none."""
 
     hint: Any
     default: Any
-    make_default: Any = MISSING
 
 
 @cache
 def fields_of(kind: Hashable) -> dict[str, StoredField]:
     """Return the stored fields of a class of records by name; none of another class."""
     if is_dataclass(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        found = [each for each in fields(kind) if each.init]
-        return {
-            each.name: StoredField(hints[each.name], each.default, each.default_factory)
-            for each in found
-        }
-    if hasattr(kind, "_field_defaults"):  # a NamedTuple
-        defaults = kind._field_defaults
-        return {
-            name: StoredField(hint, defaults.get(name, MISSING))
-            for name, hint in get_type_hints(kind, include_extras=True).items()
-        }
-    return {}
+        defaults = {each.name: each.default for each in fields(kind) if each.init}
+    elif hasattr(kind, "_field_defaults"):  # a NamedTuple
+        defaults = dict.fromkeys(get_type_hints(kind), MISSING) | kind._field_defaults
+    else:
+        return {}
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: StoredField(hints[name], default) for name, default in defaults.items()}
 
 
 def resolve_alias(hint: Any) -> Any:
@@ -189,23 +173,19 @@ class Reader:
             raise _wrong_type(key, dict, value)
         known = {name: each for name, each in fields_of(kind).items() if name not in without}
         prefix = f"{key}." if key else ""
-        for name, meant in REMOVED.get(kind.__name__, {}).items():
+        removed: dict[str, Any] = getattr(kind, "REMOVED", {})
+        for name, meant in removed.items():
             if meant is not None and value.get(name, meant) != meant:
                 what = f"the model was made with {name} {value[name]!r}, which nbtext no longer has"
                 raise ArtifactError(what, hint="train it again")
-            value = {each: stored for each, stored in value.items() if each != name}
-        if unknown := sorted(value.keys() - known.keys()):
+        if unknown := sorted(value.keys() - known.keys() - removed.keys()):
             raise newer_error(f'this one does not know its entry "{prefix}{unknown[0]}"')
         found = {}
-        for name, (hint, default, make_default) in known.items():
+        for name, (hint, default) in known.items():
+            require(prefix + name, name in value or default is not MISSING, "is missing")
+            found[name] = default
             if name in value:
                 found[name] = self.read(hint, value[name], prefix + name)
-            elif default is not MISSING:
-                found[name] = default
-            elif make_default is not MISSING:
-                found[name] = make_default()
-            else:
-                raise invalid_value(prefix + name, "is missing")
         return found
 
     def read(self, hint: Any, value: Any, key: str, limits: Limits = NO_LIMITS) -> Any:
@@ -214,48 +194,37 @@ class Reader:
             hint, limits = get_args(hint)
         hint = resolve_alias(hint)
         origin = get_origin(hint)
+        parts = get_args(hint)
+        found = value
         if origin in (UnionType, Union):
-            parts = get_args(hint)
-            is_none = value is None and NoneType in parts
-            part = _choose([part for part in parts if part is not NoneType], value)
-            found = None if is_none else self.read(part, value, key, limits)
+            if value is not None or NoneType not in parts:
+                part = _choose([part for part in parts if part is not NoneType], value)
+                found = self.read(part, value, key, limits)
         elif origin is np.ndarray:
-            found = self._read_array(get_args(get_args(hint)[1])[0], value, key, limits)
+            found = self._read_array(get_args(parts[1])[0], value, key, limits)
         elif origin is tuple:
-            found = self._read_tuple(get_args(hint), value, key, limits)
+            found = self._read_tuple(parts, value, key, limits)
         elif origin is Mapping:
-            require(
-                key,
-                type(value) is dict and value.keys() == {"keys", "values"},
-                "should have keys and values",
-            )
-            named = zip(get_args(hint), ("keys", "values"), strict=True)
+            is_right = type(value) is dict and value.keys() == {"keys", "values"}
+            require(key, is_right, "should have keys and values")
             keys, values = (
                 self._read_tuple((part, ...), value[name], f"{key}.{name}", limits)
-                for part, name in named
+                for part, name in zip(parts, ("keys", "values"), strict=True)
             )
             found = dict(zip(keys, values, strict=False))
-            require(
-                key, len(keys) == len(values) == len(found), "should have one value for each key"
-            )
+            is_right = len(keys) == len(values) == len(found)
+            require(key, is_right, "should have one value for each key")
         elif hint is Vocabulary:
-            found = value
             if not isinstance(value, Vocabulary):
                 names = self.read_record(audit.Names, value, key)
-                require(
-                    key,
-                    are_ascending(names.blob, names.offsets),
-                    "should hold each term once, in sorted order",
-                )
+                is_right = are_ascending(names.blob, names.offsets)
+                require(key, is_right, "should hold each term once, in sorted order")
                 found = Vocabulary(names.blob, names.offsets)
         elif fields_of(hint):
             found = self.read_record(hint, value, key)
         else:
-            found = (
-                float(value)
-                if hint is float and type(value) is int and abs(value) < 2**1000
-                else value
-            )
+            if hint is float and type(value) is int and abs(value) < 2**1000:
+                found = float(value)
             if type(found) is not hint:
                 raise _wrong_type(key, hint, value)
             if hint in (int, float):

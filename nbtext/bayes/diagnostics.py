@@ -89,6 +89,7 @@ class LeaveOneOutEstimate:
 
     FIGURES: ClassVar = ("accuracy", "log_loss")  # in output
     HEADLINE: ClassVar = {"accuracy": "accuracy", "log-loss": "log_loss"}  # of a summary
+    REMOVED: ClassVar = {"unanswered": None}  # see artifact/record.py
 
     documents: int
     accuracy: Annotated[float, FROM_0_TO_1]

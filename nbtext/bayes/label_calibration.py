@@ -496,6 +496,7 @@ class MultilabelEstimate:
     FIGURES: ClassVar = ("micro_f1", "macro_f1", "precision_at_1", "log_loss")  # in output
     # of a summary
     HEADLINE: ClassVar = {"micro F1": "micro_f1", "precision at 1": "precision_at_1"}
+    REMOVED: ClassVar = {"unanswered": None}  # see artifact/record.py
     # documents that are not in the training set: such a model is not calibrated on any
     held_out: ClassVar = 0
 

@@ -147,6 +147,8 @@ class ModelSettings(LinearSettings):
         Excludes("vectors", "keep_sample", because="its weights are not sums of counts"),
         *(Excludes(name, "model=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
     )
+    # see artifact/record.py
+    REMOVED: ClassVar = {"duplicates": "together", "interpolation": 1.0, "ratio_smoothing": 1.0}
 
     model: str = setting(
         AUTO,

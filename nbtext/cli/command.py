@@ -449,9 +449,7 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
     for field in fields(record):
         found = field.metadata.get(KEY)
         if isinstance(found, SettingsPart):
-            for each, of_part in list_options(
-                found.record, without=found.without, changed=found.changed
-            ):
+            for each, of_part in list_options(found):
                 yield _make_option(
                     found.record, each, of_part, getattr(found.record, "TITLE", title)
                 )

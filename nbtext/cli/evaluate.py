@@ -21,8 +21,11 @@ from nbtext.evaluation.evaluator import (
     with_decisions,
     without_probabilities,
 )
+from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT_PATHS, check_output
 from nbtext.records import frozen
@@ -30,11 +33,8 @@ from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.evaluation.outcomes import PredictedBatch
     from nbtext.evaluation.overlap import Overlap
     from nbtext.evaluation.predicted import PredictionsFile
-    from nbtext.model.corpus_counts import CorpusCounts
-    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
@@ -176,7 +176,6 @@ def evaluate(given: Evaluate) -> None:
 
     running.check_report(given.report)
     decisions = given.decisions
-    quiet = given.run.quiet
     held_out = None
     if given.held_out is None:
         chosen = running.result_format(given.result)
@@ -239,7 +238,7 @@ def evaluate(given: Evaluate) -> None:
         evaluation = replace(evaluation, trained_on=n_trained)
         so = ", so that the figures are too high for new ones" if overlap.is_large else ""
         notes.append(f"the model was trained on {overlap.describe(evaluation.documents)}{so}")
-    running.say(*notes, quiet=quiet)
+    given.run.say(*notes)
     if corpus is not None and corpus.sample.weights is None and given.folds.split_field is None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if by_group is not None:
@@ -309,12 +308,12 @@ def evaluate(given: Evaluate) -> None:
     title = ALL_METRICS[name].title
     recalls = {each.label: each.recall for each in evaluation.per_label if each.support}
     said = format_first_look(look, accuracy, name=title, recalls=recalls)
-    running.say(*said, quiet=quiet)
-    running.say(*describe_leak(evaluation.groups, metrics), quiet=quiet)
+    given.run.say(*said)
+    given.run.say(*describe_leak(evaluation.groups, metrics))
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
         known = first[0].predictions.classes
-        running.say(*name_unknown(true, known, is_model=model is not None), quiet=quiet)
+        given.run.say(*name_unknown(true, known, is_model=model is not None))
     if failure is not None:
         raise failure
 
@@ -416,7 +415,7 @@ def _predict(
 
     def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
         found = search_model(candidates, count, jobs=jobs)
-        running.say(format_choice(found), quiet=given.run.quiet)
+        given.run.say(format_choice(found))
         return found.model
 
     validated = cross_validate_search(

@@ -54,7 +54,7 @@ def update(given: options.Change) -> None:
         known = trained.fitted.labels
         new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
         if new:
-            running.say(f"new labels: {name_new(new, known)}", quiet=given.run.quiet)
+            given.run.say(f"new labels: {name_new(new, known)}")
         return updated
 
     running.rewrite_model(given, change)
@@ -104,7 +104,7 @@ def merge(given: Merge) -> None:
         running.save_and_summarize(
             growth.merge_models(models, names=given.models, jobs=given.run.jobs),
             target,
-            quiet=given.run.quiet,
+            given.run,
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
+from nbtext.errors import hide_credentials, printable
 from nbtext.parallel import available_cpus
 from nbtext.records import frozen
 from nbtext.report.records import OUTPUT_FORMATS
@@ -40,6 +42,14 @@ class RunSettings(Settings):
         "Log details: each skipped file, whether the compiled kernel is used, and where an internal error was raised.",
         flags=("-v", "--verbose"),
     )
+
+    def say(self, *sentences: str) -> None:
+        """Print a line for people on standard error for each sentence, unless only results and
+        errors are wanted.
+        """
+        if not self.quiet:
+            lines = (f"{printable(hide_credentials(each))}\n" for each in sentences)
+            sys.stderr.write("".join(lines))
 
 
 @frozen(kw_only=True)

@@ -193,7 +193,7 @@ def _predict_tables(given: Predict) -> None:
         _predict_sources(replace(given, sources=(path,), result=result))
     what = f"wrote {number_of(len(sources) - n_left, 'file')} to {folder}"
     left = f"; left {n_left:,} that were there" if n_left else ""
-    running.say(what + left, quiet=given.run.quiet)
+    given.run.say(what + left)
 
 
 def _name_table(name: str, output_format: str | None) -> str:
@@ -241,7 +241,7 @@ def _predict_sources(given: Predict) -> int:
     ]
     if blank and fitted.calibration.likelihoods is None:
         what = f"this model has no distribution of likelihoods, so that {' and '.join(blank)}"
-        running.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty", quiet=given.run.quiet)
+        given.run.say(f"{what} {'stays' if len(blank) == 1 else 'stay'} empty")
     has_bar = not running.is_watched(output)
     if filter or given.summary:  # not all documents go there
         output = "-"
@@ -258,7 +258,7 @@ def _predict_sources(given: Predict) -> int:
         else:
             filter.write(predictions, given, fitted, chosen)
     if filter is not None:
-        running.say(filter.describe(given.rejected), quiet=given.run.quiet)
+        given.run.say(filter.describe(given.rejected))
     return answer.status() if answer is not None else 0
 
 

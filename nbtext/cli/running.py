@@ -22,7 +22,7 @@ from nbtext.cli.command import (
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
-from nbtext.documents.settings import OF_FIELDS, InputSettings, already_counted
+from nbtext.documents.settings import OF_FIELDS, InputSettings, ModelInput, already_counted
 from nbtext.errors import (
     InputError,
     NbtextError,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch, Block
-    from nbtext.documents.settings import ModelInput
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
@@ -75,12 +74,6 @@ SUFFIX_TABLE = """
 .mtx       mtx
 """
 OUTPUT_SUFFIXES = dict(map(str.split, SUFFIX_TABLE.strip().splitlines()))
-
-
-def say(*sentences: str, quiet: bool = False) -> None:
-    """Print a line for people on standard error for each sentence."""
-    if not quiet:
-        sys.stderr.write("".join(f"{printable(hide_credentials(each))}\n" for each in sentences))
 
 
 def name_sources(sources: tuple[str, ...]) -> str:
@@ -231,7 +224,7 @@ def model_output(output: str | None) -> Iterator[str]:
         yield target
 
 
-def save_and_summarize(model: TrainedModel, target: str, *, quiet: bool) -> None:
+def save_and_summarize(model: TrainedModel, target: str, run: RunSettings) -> None:
     """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model_file
     from nbtext.report.training import (
@@ -242,10 +235,9 @@ def save_and_summarize(model: TrainedModel, target: str, *, quiet: bool) -> None
     )
 
     save_model_file(model, target)
-    lines = format_training_summary(model), *format_decisions(model), *format_unused(model)
-    say(*lines, quiet=quiet)
+    run.say(format_training_summary(model), *format_decisions(model), *format_unused(model))
     if (note := format_approximation(model)) is not None:
-        say(note, quiet=quiet)
+        run.say(note)
 
 
 def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
@@ -267,7 +259,7 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
             given.sources, given.input, given.run, trained_on=trained.fitted.input
         ) as (source, on_batch):
             changed = change(trained, source, jobs=given.run.jobs, on_batch=on_batch)
-        save_and_summarize(changed, target, quiet=given.run.quiet)
+        save_and_summarize(changed, target, given.run)
 
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
@@ -333,14 +325,13 @@ def open_documents(
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)
-    quiet = run.quiet
     if has_option("label_level") and settings_of_model.label_level == 1 and not settings.label:
-        say(*source.find_deeper_labels(), quiet=quiet)
+        run.say(*source.find_deeper_labels())
     read = Batch([], (), [])  # the notes and repairs of all batches
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
     counted = ReadCount()
     found = Counter[str]()  # characters
-    with progress(source.size, unit=source.unit, is_wanted=has_bar and not quiet) as advance:
+    with progress(source.size, unit=source.unit, is_wanted=has_bar and not run.quiet) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
             advance(block.size)
@@ -359,13 +350,13 @@ def open_documents(
             read_as = settings.encoding or DEFAULT_ENCODING
             for name, number in Counter(read.unknown_encodings).most_common(MAX_NAMED_ENCODINGS):
                 what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
-                say(f"{what}; name the right one with --encoding", quiet=quiet)
+                run.say(f"{what}; name the right one with --encoding")
             share = read.repaired_bytes / max(1, found["characters"])
             if share > min_share:
                 what = f"replaced {number_of(read.repaired_bytes, 'invalid byte')}"
                 documents = number_of(read.repaired_documents, "document")
                 advice = _advise_encoding(sources, settings, share)
-                say(f"{what} in {documents}; {advice}", quiet=quiet)
+                run.say(f"{what} in {documents}; {advice}")
 
         try:
             yield source, on_batch
@@ -379,13 +370,13 @@ def open_documents(
                 if not (counted.n_documents or error.where or error.hint):
                     error.hint = ", ".join(list_skipped(source.skipped))
             raise
-    say(*list_skipped(source.skipped), quiet=quiet)
+    run.say(*list_skipped(source.skipped))
     if counted.first is not None:
         what = f"{number_of(counted.n_unread, 'document')} could not be read"
-        say(f"{what}; the first is {counted.first}", quiet=quiet)
+        run.say(f"{what}; the first is {counted.first}")
     say_repairs()
     if output not in STANDARD_OUTPUT_PATHS:
-        say(f"{number_of(counted.n_documents, 'document')} to {output}", quiet=quiet)
+        run.say(f"{number_of(counted.n_documents, 'document')} to {output}")
 
 
 def _check_places(source: Source, sources: tuple[str, ...]) -> None:

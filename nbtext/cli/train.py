@@ -97,11 +97,11 @@ def train(given: Train) -> None:
 
             reduction = limit_size(trained, given.max_model_bytes, jobs=given.run.jobs)
             saved = reduction.model
-        running.save_and_summarize(saved, target, quiet=given.run.quiet)
+        running.save_and_summarize(saved, target, given.run)
         if reduction is not None:
             from nbtext.report.training import format_reduction
 
-            running.say(format_reduction(reduction), quiet=given.run.quiet)
+            given.run.say(format_reduction(reduction))
         if not (
             given.run.quiet
             or running.is_model_alone(given.sources, given.input)
@@ -116,7 +116,7 @@ def train(given: Train) -> None:
             is_for_accuracy = settings.optimize is None and not settings.has_targets
             if isinstance(estimate, LeaveOneOutEstimate) and is_for_accuracy:
                 accuracy = (estimate.accuracy, estimate.documents)
-            running.say(
+            given.run.say(
                 *format_first_look(
                     look_at(trained.counts, trained.fitted.feature_settings.view), accuracy
                 )
@@ -199,12 +199,12 @@ def _train(given: Train) -> TrainedModel:
             executor=None if given.cluster.cluster is None else count,
             is_saved=True,
             folder=scratch_folder(given.output or "-"),
-            say=partial(running.say, quiet=given.run.quiet),
+            say=given.run.say,
             show=show,
         )
     )
     from nbtext.report.training import format_script_hint
 
     if not (names or given.is_search) and (advice := format_script_hint(trained, text)):
-        running.say(advice, quiet=given.run.quiet)
+        given.run.say(advice)
     return trained

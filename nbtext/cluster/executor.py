@@ -20,7 +20,7 @@ from nbtext.cluster import work
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.cluster.work import PredictionTask, Report
 from nbtext.documents.blocks import Shard
-from nbtext.documents.source import number_lines
+from nbtext.documents.source import Source, number_lines
 from nbtext.documents.streams import STANDARD_INPUT, unreadable_file
 from nbtext.errors import (
     ClusterError,
@@ -32,16 +32,15 @@ from nbtext.errors import (
 )
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.interrupts import interrupts_raise
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import CountingTask, OnBatch
 from nbtext.output import atomic_output
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
 
-    from nbtext.documents.source import Source
-    from nbtext.model.corpus_counts import CorpusCounts
-    from nbtext.model.settings import DecisionSettings
-    from nbtext.model.source_counting import CountingTask, OnBatch
 
 N_ADDED = 4  # counts of shards, which a worker holds in memory
 # shards for each thread of the cluster that may be predicted before an earlier one is written

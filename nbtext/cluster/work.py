@@ -15,11 +15,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from functools import lru_cache, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbtext import __version__
 from nbtext.artifact.model import load_model_file
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Block
 from nbtext.documents.blocks import Shard
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import begin_at_line, count_lines, open_shard
@@ -33,9 +33,6 @@ from nbtext.records import dataclass, frozen
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import write_and_flush
 from nbtext.report.result import format_result
-
-if TYPE_CHECKING:
-    from nbtext.documents.batch import Block
 
 # they define a token
 TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings, Split
 from nbtext.errors import SettingsError
 from nbtext.records import frozen
-from nbtext.settings import Excludes, Settings, choices_of, setting
+from nbtext.settings import Excludes, Settings, list_settings, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
 SHOWN = 4  # decimals of micro F1 in the table of a model search
@@ -82,5 +82,6 @@ class FoldSettings(Settings):
 
 def models_to_compare() -> tuple[str, ...]:
     """Return the names of models that `compare --models` accepts."""
-    (model,) = (field for field in fields(ModelSettings) if field.name == "model")
-    return choices_of(model)
+    return next(
+        found.choices for field, found in list_settings(ModelSettings) if field.name == "model"
+    )

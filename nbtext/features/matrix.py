@@ -51,7 +51,7 @@ from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.features.weighting import Weighting
 from nbtext.output import Sink
 from nbtext.records import frozen
-from nbtext.settings import find_invalid_field
+from nbtext.settings import ParameterError, convert_parameters
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -479,10 +479,10 @@ def _read_record(defaults: Any, given: Any) -> Any:
         )
     values |= {name: _freeze(value) for name, value in given.items()}
     kind = type(defaults)
-    if (wrong := find_invalid_field(kind, values)) is not None:
-        raise _UnfitError(f"its setting {wrong} is not valid")
     try:
-        return kind(**values)
+        return kind(**convert_parameters(kind, values))
+    except ParameterError as error:
+        raise _UnfitError(f"its setting {error}") from None
     except NbtextError as error:
         raise _UnfitError(f"its settings are not valid: {error}") from None
 

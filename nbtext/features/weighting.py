@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class Weighting:
     idf : (n_features,) float64, or None
         Inverse document frequencies; None for 1.
     """
+
+    # see artifact/record.py
+    REMOVED: ClassVar[dict[str, Any]] = {"parameters": {"keys": [], "values": []}}
 
     tf: str = "count"
     norm: str = "none"

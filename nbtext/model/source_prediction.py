@@ -7,7 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from nbtext.documents.batch import Batch, ReadCount, number_rows
+from nbtext.documents.batch import Batch, Block, ReadCount, number_rows
+from nbtext.documents.source import Source
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
@@ -17,8 +18,6 @@ from nbtext.model.source_counting import OnBatch, check_fields, label_numbered, 
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Block
-    from nbtext.documents.source import Source
     from nbtext.model.explanation import Explanation
 
 Result = TypeVar("Result")

@@ -149,6 +149,8 @@ class OneLabel(Task):
     """A document has exactly one label; the labels exclude each other."""
 
     name: ClassVar[str] = "one"
+    # see artifact/record.py
+    REMOVED: ClassVar = {"is_calibrated": None, "default_class": None}
 
     labels: Labels
     log_prior: Annotated[Floats, LOG_PRIOR]

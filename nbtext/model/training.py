@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
 from nbtext.documents.settings import already_counted
+from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import MAX_HASH_BITS, FeatureSettings
 from nbtext.features.stored_documents import Spill, scratch_folder
@@ -37,7 +38,6 @@ from nbtext.registry import (
 from nbtext.settings import check_rules, list_options, make_record, refuse
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Source
     from nbtext.model.fitted_model import TrainedModel
 
 # of the model `combined`

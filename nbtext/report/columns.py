@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from nbtext.documents.rows import ChangedRows, Column, OutputTarget
 from nbtext.documents.settings import HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
+from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS
 from nbtext.report.conversion import CONVERSIONS, convert_rows
 from nbtext.report.predictions import (
@@ -40,9 +41,6 @@ from nbtext.report.settings import (
     ColumnSettings,
     PredictionField,
 )
-
-if TYPE_CHECKING:
-    from nbtext.model.settings import DecisionSettings
 
 
 def write_columns(

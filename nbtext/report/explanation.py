@@ -10,6 +10,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.errors import number_of, printable
+from nbtext.features.analyzer import Locator
 from nbtext.model.explanation import Contribution, Explanation
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from nbtext.features.analyzer import Locator
 
 N_FEATURES_SHOWN = 10  # shown in a table if no number is given; programs get all
 EXPLANATION_COLUMNS = str.split("id label against term feature count log_odds")

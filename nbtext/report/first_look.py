@@ -5,16 +5,13 @@ figure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nbtext.errors import list_some, number_of, printable
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 from nbtext.registry import has_application, load_method, offer
 from nbtext.report.label_mistakes import find_mistakes
-
-if TYPE_CHECKING:
-    from nbtext.model.corpus_counts import CorpusCounts
 
 REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
 # documents among which near duplicates are searched, which takes 1 % of the time of training

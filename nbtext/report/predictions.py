@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -15,14 +15,11 @@ import numpy as np
 from nbtext.arrays import Floats
 from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
+from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS, Form
 from nbtext.report.records import FASTTEXT, FIELD_DECIMALS, HEADER_FORMAT, field_text, join_escaped
 from nbtext.report.result import Result, format_rows, has_no_escapes
 from nbtext.report.settings import NAME_HINT
-
-if TYPE_CHECKING:
-    from nbtext.model.settings import DecisionSettings
-
 
 # labels of which a record has all probabilities: if a document has one, or several; else, how many
 MAX_SCORED = 4096, 1000

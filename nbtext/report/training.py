@@ -9,7 +9,7 @@ from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO, VECTORS
 from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
-from nbtext.model.fitted_model import list_targets
+from nbtext.model.fitted_model import TrainedModel, list_targets
 from nbtext.report.terminal import new_table
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from nbtext.artifact.reduction import Reduction
     from nbtext.evaluation.search import Candidate, Search
-    from nbtext.model.fitted_model import TrainedModel
 
 
 def format_training_summary(model: TrainedModel) -> str:

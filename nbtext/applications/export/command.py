@@ -104,7 +104,7 @@ def export(given: Export) -> None:
             trained, given.max_model_bytes, documents=counts, jobs=given.run.jobs
         )
         trained = reduction.model
-        running.say(format_reduction(reduction), quiet=given.run.quiet)
+        given.run.say(format_reduction(reduction))
     if chosen == MODEL:
         save_model_file(trained, target)
         return

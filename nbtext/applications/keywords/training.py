@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nbtext.applications.keywords.keywords import KeywordFit, extend_ngrams, train_with_keywords
+from nbtext.applications.keywords.settings import KeywordSettings
 from nbtext.errors import list_some, number_of, printable
 from nbtext.model.corpus_counts import SAMPLE_SIZE
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.source_counting import count_source, count_unlabeled, source_features
 from nbtext.model.training import Training
 from nbtext.settings import refuse
-
-if TYPE_CHECKING:
-    from nbtext.applications.keywords.settings import KeywordSettings
-    from nbtext.model.fitted_model import TrainedModel
 
 MAX_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 MAX_CUT = 10  # keywords that are named

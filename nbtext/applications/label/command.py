@@ -95,7 +95,6 @@ def label(given: Label) -> None:
     from nbtext.model.word_vectors import check_table
 
     output = given.output
-    quiet = given.run.quiet
     check_suffix(output, FORMATS["jsonl"].suffixes, "answers are JSON lines")
     if output in STANDARD_OUTPUT_PATHS:
         what = "answers cannot be written to standard output, because they are read again"
@@ -123,10 +122,7 @@ def label(given: Label) -> None:
     if pool.n_left_out:
         n_chosen = len(pool.documents)
         found = number_of(n_chosen + pool.n_left_out, "document")
-        running.say(
-            f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool",
-            quiet=quiet,
-        )
+        given.run.say(f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool")
     of_vectors = None
     if given.vectors is not None:
         assert pool.counts.vocabulary is not None  # words are not hashed
@@ -149,4 +145,4 @@ def label(given: Label) -> None:
         ).run()
     finally:
         file.close()
-        running.say(f"{output}: {number_of(len(file.answers), 'answer')}", quiet=quiet)
+        given.run.say(f"{output}: {number_of(len(file.answers), 'answer')}")

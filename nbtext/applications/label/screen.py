@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.errors import NbtextError, number_of, printable
+from nbtext.features.analyzer import Locator
 from nbtext.interrupts import interrupts_raise
 from nbtext.model.explanation import Explanation
 from nbtext.report.explanation import mark_texts, part_weights
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from nbtext.applications.label.session import Session
-    from nbtext.features.analyzer import Locator
 
 ENTER = "\r\n"  # POSIX systems send one, Windows the other
 BACKSPACE = "\x7f\b"

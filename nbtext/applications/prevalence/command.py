@@ -40,6 +40,6 @@ def prevalence(given: PrevalenceSettings) -> None:
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
         found = estimate_prevalence(trained, source, jobs=given.run.jobs, on_batch=on_batch)
-    running.say(*describe_doubts(found, trained.fitted.kind), quiet=given.run.quiet)
+    given.run.say(*describe_doubts(found, trained.fitted.kind))
     result = prevalence_result(found, is_grouped=given.group_field is not None)
     running.write_result(result, given.result, chosen)

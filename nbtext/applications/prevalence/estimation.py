@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from nbtext.applications.prevalence.shares import (
 from nbtext.arrays import Floats
 from nbtext.bayes.prevalence import MAX_SHARES, LabelPosteriors, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
+from nbtext.documents.source import Source
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
 from nbtext.features.document_table import DocumentTable
@@ -31,10 +31,6 @@ from nbtext.model.sklearn_compat import text_batch
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.training import needs_all_documents
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
-
 
 N_DRIFTED = 5  # features that are named
 TEXTS_AT_ONCE = 512

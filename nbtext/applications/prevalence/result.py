@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.applications.prevalence.drift import MAX_DRIFT, MIN_DRIFT
 from nbtext.applications.prevalence.shares import SHARE_LEVEL
+from nbtext.bayes.prevalence import Prevalence
 from nbtext.errors import list_some, number_of, printable
+from nbtext.model.tasks import TaskKind
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from nbtext.bayes.prevalence import Prevalence
-    from nbtext.model.tasks import TaskKind
 
 PREVALENCE_COLUMNS = str.split("label share low high documents predicted predicted_share")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from nbtext.applications.review.settings import Review
 from nbtext.cli import running
@@ -13,9 +13,6 @@ from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.settings import Excludes, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @command(
@@ -87,7 +84,7 @@ def review(given: Review) -> None:
     if given.only:
         kept = tuple(each for each in found.findings if each.finding in given.only)
         found = replace(found, findings=kept)
-    running.say(*summarize_review(found), quiet=given.run.quiet)
+    given.run.say(*summarize_review(found))
     if given.report is not None:  # the texts are read again
         from nbtext.applications.review.review_page import render_review_page, shown_findings
         from nbtext.report.page.rendering import write_page

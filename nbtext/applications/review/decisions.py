@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.fields import name_of
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.rows import NewLabel, name_labels, read_fields
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import Source
 from nbtext.documents.streams import unreadable_file
 from nbtext.errors import InputError
 from nbtext.model.source_counting import OnBatch, read_batches
 from nbtext.records import frozen
-
-if TYPE_CHECKING:
-    from nbtext.documents.settings import InputSettings
-    from nbtext.documents.source import Source
 
 KEEP, RELABEL, REMOVE = DECISIONS = ("keep", "relabel", "remove")
 DECISION_HINT = 'a line is, for example, {"id": "42", "place": "x.csv:43", "decision": "relabel", "label": "ham"}'

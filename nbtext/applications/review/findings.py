@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial, reduce
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from nbtext.arrays import Floats, Integers, Mask
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.conformal import QUANTILE, Quantiles, typicality
 from nbtext.documents.batch import Batch, ReadCount
+from nbtext.documents.source import Source
 from nbtext.errors import InputError
 from nbtext.features.document_table import DocumentTable, number_contents
 from nbtext.features.matrix_counter import require_counts
@@ -30,9 +30,6 @@ from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.source_counting import CountingTask, OnBatch, count_blocks, source_features
 from nbtext.numerics import log
 from nbtext.records import frozen
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
 
 MAX_BLOCK_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source

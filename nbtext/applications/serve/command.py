@@ -56,4 +56,4 @@ def serve(given: Serve) -> None:
             raise
         raise MissingExtra("serve", library=str(error.name), extra="serve") from None
 
-    serve_models(given.models, given.service, threads=given.run.jobs, quiet=given.run.quiet)
+    serve_models(given.models, given.service, given.run)

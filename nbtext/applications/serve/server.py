@@ -18,10 +18,10 @@ from nbtext.applications.serve.feedback import open_feedback
 from nbtext.applications.serve.guard import RELOADS, SENT_BYTES, Log
 from nbtext.applications.serve.models import ModelSlot, watch
 from nbtext.applications.serve.settings import ModelFile, ServeSettings
-from nbtext.cli import running
+from nbtext.cli.options import RunSettings
 from nbtext.errors import OutputError, reason_of
 from nbtext.interrupts import interrupts_raise
-from nbtext.parallel import available_cpus, share_heap
+from nbtext.parallel import share_heap
 
 KEEP_ALIVE_SECONDS = 75
 MAX_CONNECTIONS = 10_000  # above it, requests are refused with status 503
@@ -33,21 +33,10 @@ SWITCH_SECONDS = 0.001
 
 
 def serve_models(
-    files: Sequence[ModelFile],
-    settings: ServeSettings,
-    *,
-    threads: int,
-    quiet: bool,
+    files: Sequence[ModelFile], settings: ServeSettings, run_settings: RunSettings
 ) -> None:
     """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in
     progress are finished.
-
-    Parameters
-    ----------
-    threads
-        Number of threads that predict; 0: the number of CPUs.
-    quiet
-        Whether neither the address nor the requests are written to standard error.
 
     Raises
     ------
@@ -59,14 +48,14 @@ def serve_models(
     # otherwise the memory grows with the number of requests, by fragments in the heap of each
     # thread
     share_heap(MALLOPT)
-    log = Log(None if quiet else sys.stderr)
+    log = Log(None if run_settings.quiet else sys.stderr)
 
     def on_reload(slot: ModelSlot) -> None:
         RELOADS.labels(slot.file.name, "failed" if slot.error else "loaded").inc()
         log.write("reload", model=slot.file.name, error=slot.error)
 
     slots = {file.name: ModelSlot(file) for file in files}
-    batcher = Batcher(threads or available_cpus())
+    batcher = Batcher(run_settings.jobs)
     folder = settings.feedback_dir
     feedback = {}
     if folder is not None:
@@ -101,7 +90,7 @@ def serve_models(
     sys.setswitchinterval(SWITCH_SECONDS)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{listener.getsockname()[1]}"
-    running.say(f"serving {', '.join(slots)} on {address}; press Ctrl-C to stop", quiet=quiet)
+    run_settings.say(f"serving {', '.join(slots)} on {address}; press Ctrl-C to stop")
     try:
         with interrupts_raise():
             asyncio.run(run())

@@ -16,7 +16,7 @@ from nbtext.applications.unlabeled.expectation import (
     Trial,
 )
 from nbtext.arrays import Integers, Mask
-from nbtext.bayes.diagnostics import Unlabeled
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import SCORES_AT_ONCE, Selection
 from nbtext.errors import SettingsError
@@ -38,7 +38,6 @@ from nbtext.report.training import format_training_summary
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from nbtext.bayes.diagnostics import LeaveOneOutEstimate
 
 UNLABELED_WEIGHTS = (1.0, 0.3, 0.1)  # candidates for λ, the weight of an unlabeled document
 # Where no event model is named, that of the unlabeled documents, and its first smoothing. With 5,

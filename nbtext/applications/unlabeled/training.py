@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nbtext.applications.unlabeled.own_labels import train_on_own_labels
 from nbtext.applications.unlabeled.selection import check_semi_supervised, train_with_unlabeled
+from nbtext.applications.unlabeled.settings import UnlabeledSettings
 from nbtext.bayes.settings import check_label_count
 from nbtext.errors import InputError
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.source_counting import count_source, count_unlabeled, source_features
 from nbtext.model.training import Training, sample_size
 from nbtext.registry import load_method
-
-if TYPE_CHECKING:
-    from nbtext.applications.unlabeled.settings import UnlabeledSettings
-    from nbtext.model.fitted_model import TrainedModel
 
 
 def train_semi_supervised(settings: UnlabeledSettings, given: Training) -> TrainedModel:
