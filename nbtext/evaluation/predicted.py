@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,8 +187,7 @@ class PredictionsFile:
 
     def read(self, batches: Iterable[Batch]) -> None:
         """Read the predictions of documents whose fields were read."""
-        list_rows = _list_own_rows if self._is_tsv else partial(_list_rows, self._fields.id)
-        self._rows = list(list_rows(batches))
+        self._rows = list(self._list_rows(batches))
         self._n_records = len(self._rows)
         self._is_in_order = self._path == "SOURCE" or any(row.id is None for row in self._rows)
         joined = (
@@ -207,6 +205,22 @@ class PredictionsFile:
         self._is_several = self._find_kind()
         if self._is_several is not None:
             self._parse()
+
+    def _list_rows(self, batches: Iterable[Batch]) -> Iterator[PredictedRow]:
+        """Yield each record. A line of TSV without a header has id, label and probability, and
+        cells that are not read.
+        """
+        for batch in batches:
+            for row, fields in enumerate(batch.fields or ()):
+                place = batch.place(row)
+                if self._is_tsv:
+                    named = dict(zip(("id", "label", "probability"), fields.values(), strict=False))
+                    yield PredictedRow(place, _unescape(named["id"]), named)
+                    continue
+                found = _find(fields, self._fields.id)
+                identity = found if isinstance(found, str) else batch.ids[row]
+                is_missing = found in (MISSING_KEY, None, "")
+                yield PredictedRow(place, None if is_missing else identity, fields)
 
     def _find_kind(self) -> bool | None:
         """Return whether the predictions are of several labels; None if they can be of one or of
@@ -243,9 +257,8 @@ class PredictionsFile:
             key = str(number) if self._is_in_order else (row.id or "").strip()
             self._records.setdefault(key, []).append(record)
         self._rows = []
-        self._classes = tuple(
-            sorted({label for record in self._all() for label in (*record.labels, *record.scores)})
-        )
+        known = (chain(record.labels, record.scores) for record in self._all())
+        self._classes = tuple(sorted(set(chain.from_iterable(known))))
 
     def _read_record(self, row: dict[str, Any]) -> Record:
         """Return the record of the values of columns or keys; InputError, or one of ERRORS, if a
@@ -261,15 +274,11 @@ class PredictionsFile:
                 raise InputError(
                     f"no column or key `{wanted}`, found {format_names(list(row))}", hint=hint
                 )
-        stem = name.removesuffix("s")
-        prefix = stem.removesuffix("label") if stem.endswith("label") else None
-
-        def find(other: str) -> Any:
-            return row.get(prefix + other) if prefix is not None else None
-
+        prefix, label, ending = name.rpartition("label")
+        beside = row if label and ending in ("", "s") else {}  # what nbtext predict writes
         labels = self._read_labels(_find(row, name))
         if given.probability is None:
-            shares = find("probabilities" if name.endswith("labels") else "probability")
+            shares = beside.get(prefix + ("probabilities" if ending else "probability"))
         else:
             shares = _find(row, given.probability)
         if not self._is_several:
@@ -277,7 +286,7 @@ class PredictionsFile:
         elif isinstance(shares, str):
             shares = _split(shares, self._separator) if self._separator else [shares]
         known = [float(share) for share in shares or () if share not in (None, "")]
-        found = find("scores")
+        found = beside.get(prefix + "scores")
         if isinstance(found, list):  # of objects
             found = {each["label"]: each["probability"] for each in found}
         scores = {str(label): _probability(share) for label, share in (found or {}).items()}
@@ -437,27 +446,6 @@ def _find(row: dict[str, Any], name: str) -> Any:
     if found is MISSING_KEY and is_number(name) and 1 <= int(name) <= len(row):
         return list(row.values())[int(name) - 1]
     return found
-
-
-def _list_rows(id_field: str, batches: Iterable[Batch]) -> Iterator[PredictedRow]:
-    """Yield each record."""
-    for batch in batches:
-        for row, fields in enumerate(batch.fields or ()):
-            found = _find(fields, id_field)
-            identity = found if isinstance(found, str) else batch.ids[row]
-            is_missing = found in (MISSING_KEY, None, "")
-            yield PredictedRow(batch.place(row), None if is_missing else identity, fields)
-
-
-def _list_own_rows(batches: Iterable[Batch]) -> Iterator[PredictedRow]:
-    """Yield each line of TSV without a header: id, label, probability, and cells that are not
-    read.
-    """
-    for batch in batches:
-        for row, fields in enumerate(batch.fields or ()):
-            cells = list(fields.values())
-            named = dict(zip(("id", "label", "probability"), cells, strict=False))
-            yield PredictedRow(batch.place(row), _unescape(cells[0]), named)
 
 
 def _split(text: str, separator: str) -> tuple[str, ...]:
