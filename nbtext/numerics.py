@@ -168,6 +168,11 @@ def _map(function: int, numbers: Array | float) -> Floats:
     return found
 
 
+def ratio(part: Array, whole: Array) -> Floats:
+    """Return the quotients of two arrays of one shape; 0 where the divisor is not above 0."""
+    return np.asarray(np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0))
+
+
 def dot(one: Array, other: Array) -> float:
     """Return the sum of products of two vectors."""
     return float(np.einsum("i,i->", one, other))

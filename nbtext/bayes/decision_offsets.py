@@ -25,7 +25,7 @@ from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of, require_label
-from nbtext.numerics import dot, exp, log
+from nbtext.numerics import dot, exp, log, ratio
 from nbtext.records import frozen
 
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
@@ -167,8 +167,7 @@ def _f1_gains(runner_ups: Array, k: int, judged: JudgedDocuments) -> Floats:
         times = weights[held][::-1]
         n_left = np.append(0, np.cumsum(times))[::-1]
         n_right = np.append(0, np.cumsum((truth[held] == runner_up)[::-1] * times))[::-1]
-        whole = n_left + support[runner_up]
-        f1 = np.divide(2 * n_right, whole, out=np.zeros(len(whole)), where=whole > 0)
+        f1 = ratio(2 * n_right, n_left + support[runner_up])
         lost[held] = f1[:-1] - f1[1:]
     return np.asarray(own - np.cumsum(lost))
 

@@ -54,7 +54,7 @@ from nbtext.bayes.prevalence import LabelPosteriors
 from nbtext.errors import ModelError
 from nbtext.features.csr import run_starts
 from nbtext.features.document_table import count_repeated
-from nbtext.numerics import dot, exp, log, log1p, power, sigmoid
+from nbtext.numerics import dot, exp, log, log1p, power, ratio, sigmoid
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
@@ -727,12 +727,8 @@ def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors
     sums, squares = (
         np.stack([by_label(weight * power) for weight in weights], axis=1) for power in powers
     )
-    means = np.divide(sums, documents, out=np.zeros_like(sums), where=documents > 0)
-    variances = (
-        np.divide(squares, documents, out=np.zeros_like(sums), where=documents > 0) - means**2
-    )
-    most = means * (1 - means)
-    spreads = np.divide(variances, most, out=np.zeros_like(sums), where=most > 0)
+    means = ratio(sums, documents)
+    spreads = ratio(ratio(squares, documents) - means**2, means * (1 - means))
     return LabelPosteriors(documents, np.clip(means, 0.0, 1.0), np.clip(spreads, 0.0, 1.0))
 
 
@@ -747,7 +743,7 @@ def estimate_multilabel(
     by_label = cells.sum_by_label
     correct = by_label(cells.positives * is_predicted)
     sums = by_label(cells.documents * is_predicted) + by_label(cells.positives)
-    label_f1 = np.divide(2 * correct, sums, out=np.zeros(cells.n_labels), where=sums > 0)
+    label_f1 = ratio(2 * correct, sums)
     label_f1[is_single] = 0.0
     measured = label_f1[sums > 0]
     present = log(np.maximum(probabilities, 1e-300))

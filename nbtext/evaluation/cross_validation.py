@@ -191,15 +191,20 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     """
     features = source_features(source, features)
     check_features(features, model_settings)
-    places = _Places()
+    known: dict[int, tuple[str, str]] = {}  # the id and the excerpt of each document, by its row
+
+    def mark(batch: Batch, number: int) -> Batch:
+        batch = number_rows(batch, number)
+        if has_ids:
+            pairs = zip(batch.ids, _list_excerpts(batch), strict=True)
+            known.update(zip(batch.row_numbers or (), pairs, strict=True))
+        return _check_folds(batch)
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
-        mark = places.mark if has_ids else number_rows
         blocks = (
             block.map(partial(mark, number=number)) for number, block in enumerate(source.blocks())
         )
-        checked = (block.map(_check_folds) for block in blocks)
-        return count_blocks(checked, CountingTask(each, None), jobs, on_batch)
+        return count_blocks(blocks, CountingTask(each, None), jobs, on_batch)
 
     if model_settings.model == COMBINED:
         source.keep_documents()
@@ -232,7 +237,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
             found = PredictedBatch(part, folds=folds[rows] + (not is_forward))
             if marks is not None:
                 own = marks[rows].tolist()
-                ids, excerpts = zip(*places.documents_at(own), strict=True)
+                ids, excerpts = zip(*(known[row] for row in own), strict=True)
                 found = found._replace(
                     predictions=replace(part, ids=ids),
                     places=own,
@@ -308,24 +313,6 @@ def cross_validate_search(
                 )
 
     return CrossValidation(corpus, predict())
-
-
-class _Places:
-    """Remembers the id and the excerpt of each document of a source, by its row number."""
-
-    def __init__(self) -> None:
-        self._documents: dict[int, tuple[str, str]] = {}
-
-    def mark(self, batch: Batch, number: int) -> Batch:
-        """Return the documents of a block, each with its row number."""
-        batch = number_rows(batch, number)
-        pairs = zip(batch.ids, _list_excerpts(batch), strict=True)
-        self._documents.update(zip(batch.row_numbers or (), pairs, strict=True))
-        return batch
-
-    def documents_at(self, rows: Sequence[int]) -> list[tuple[str, str]]:
-        """Return the ids and the excerpts of the documents with some row numbers."""
-        return [self._documents[row] for row in rows]
 
 
 def _list_excerpts(batch: Batch) -> list[str]:

@@ -33,7 +33,6 @@ from nbtext.evaluation.metrics import (
     SetCounts,
     compute_metrics,
     mean_f1,
-    ratio,
     sum_outcomes,
     totals_of,
 )
@@ -53,6 +52,7 @@ from nbtext.model.fitted_model import FittedModel, list_targets
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
+from nbtext.numerics import ratio
 from nbtext.records import frozen
 from nbtext.settings import join_list, split_list
 
@@ -448,8 +448,8 @@ class MultilabelEvaluator(Evaluator):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        # true, predicted and correct, by label number
-        self._counts = np.zeros((3, 0))
+        # documents by label that have it, get it, or both
+        self._counts = [defaultdict[str, float](float) for _ in range(3)]
         # documents, those with the label, sum of probabilities
         self._bins = np.zeros((3, 0, N_BINS))
         self._pairs: defaultdict[PairKey, float] = defaultdict(float)
@@ -463,6 +463,11 @@ class MultilabelEvaluator(Evaluator):
         for own, labels, weight in zip(true, predicted, times.tolist(), strict=True):
             for pair in list_pairs(own, labels):
                 self._pairs[pair] += weight
+            for counts, names in zip(
+                self._counts, (own, labels, set(own).intersection(labels)), strict=True
+            ):
+                for label in names:
+                    counts[label] += weight
         if len(self._pairs) > MAX_COUNTED_PAIRS:
             common = sorted(self._pairs.items(), key=lambda pair: -pair[1])
             self._pairs = defaultdict(float, common[: MAX_COUNTED_PAIRS // 2])
@@ -470,22 +475,9 @@ class MultilabelEvaluator(Evaluator):
             self._thresholds |= dict(
                 zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
             )
-        correct = [
-            set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)
-        ]
-        numbers = [
-            self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted, correct)
-        ]
         classes = self._numbers.add(predictions.classes)
-        n_labels = len(self._numbers)
-        n_new = n_labels - self._counts.shape[1]
-        self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
+        n_new = len(self._numbers) - self._bins.shape[1]
         self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
-        sizes = (list(map(len, sets)) for sets in (true, predicted, correct))
-        self._counts += [
-            np.bincount(each, np.repeat(times, own), n_labels)
-            for each, own in zip(numbers, sizes, strict=True)
-        ]
         is_measured = predictions.is_read & outcomes.is_known
         self._bins[:, classes] += sum_bins(
             predictions.probabilities[is_measured],
@@ -497,8 +489,9 @@ class MultilabelEvaluator(Evaluator):
     def evaluation(self) -> Evaluation:
         """See Evaluator."""
         labels = self.labels
-        order = np.argsort(self._numbers.positions(labels))
-        support, n_predicted, n_correct = self._counts[:, order]
+        support, n_predicted, n_correct = (
+            np.array([counts[label] for label in labels]) for counts in self._counts
+        )
         f1 = ratio(2 * n_correct, n_predicted + support)
         documents, correct, total = self._bins
         n_measured = documents.sum(axis=1)

@@ -18,6 +18,7 @@ from nbtext.arrays import Array, Floats, Integers, Mask
 from nbtext.evaluation.evaluator import Evaluation, Evaluator, Groups, GroupScore, LabelAuroc
 from nbtext.evaluation.metrics import compute_metrics
 from nbtext.evaluation.outcomes import PredictedBatch, mark_true
+from nbtext.features.csr import run_starts
 
 MAX_RANKED = 64  # labels with an AUROC; with more, there is none: each needs 9 bytes a document
 # The group alone predicts a label almost as well as the model if it has this share of the model's
@@ -96,21 +97,18 @@ def group_accuracy(true: Array, groups: Integers, weights: Floats | None = None)
     weights       (n_documents,), how often each document counts; None: once. Then the other
                   documents are those of the group without the weight of a mean one.
     """
-    n_labels = int(true.max()) + 1
-    keys, places = np.unique(groups.astype(np.int64) * n_labels + true, return_inverse=True)
-    counts = np.bincount(places, weights)
-    mean = 1 if weights is None else weights.mean()
-    whole = np.bincount(true, weights, n_labels)
+    times = np.ones(len(true)) if weights is None else weights
+    whole = np.bincount(true, times)
+    order = np.argsort(groups, kind="stable")
     right = 0.0
-    group_of = keys // n_labels
-    starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
-        labels = keys[start:stop] % n_labels
-        own = counts[start:stop]
-        for k, n in zip(labels, own, strict=True):
-            others = np.maximum(own - mean * (labels == k), 0)
-            best = labels[others.argmax()] if others.any() else whole.argmax()
-            right += float(n) if best == k else 0
+    mean = times.mean()
+    for rows in np.split(order, run_starts(groups[order])[1:]):
+        own = np.bincount(true[rows], times[rows], len(whole))
+        for k in np.flatnonzero(own):
+            others = own.copy()
+            others[k] = max(0, own[k] - mean)
+            best = (others if others.any() else whole).argmax()
+            right += own[k] * (best == k)
     return right / float(whole.sum())
 
 
@@ -127,16 +125,15 @@ def auroc(
     times = 1 if weights is None else weights[order]
     scores = scores[order]
     groups = groups[order]
-    has = is_label[order].astype(np.int64)
+    has = is_label[order]
     is_first = np.ones(len(scores), dtype=np.bool_)
     is_first[1:] = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
     ties = np.cumsum(is_first) - 1
     n_with = np.bincount(ties, has * times)
-    n_without = np.bincount(ties, (1 - has) * times)
-    of_group = groups[is_first]
+    n_without = np.bincount(ties, ~has * times)
+    starts = run_starts(groups[is_first])
     below = np.cumsum(n_without) - n_without
-    starts = np.flatnonzero(np.diff(of_group, prepend=-1))
-    below -= np.repeat(below[starts], np.diff([*starts, len(of_group)]))
+    below -= np.repeat(below[starts], np.diff([*starts, len(below)]))
     won = float((n_with * (below + n_without / 2)).sum())
     pairs = float((np.add.reduceat(n_with, starts) * np.add.reduceat(n_without, starts)).sum())
     return won / pairs if pairs else None

@@ -22,7 +22,7 @@ from nbtext.evaluation.outcomes import (
     Outcomes,
     as_counts,
 )
-from nbtext.numerics import dot
+from nbtext.numerics import dot, ratio
 from nbtext.records import frozen
 
 T = TypeVar("T")
@@ -241,11 +241,6 @@ def mean_of_known(total: float, totals: MetricTotals | MultilabelTotals) -> floa
     none.
     """
     return total / totals.n_known if totals.n_known else None
-
-
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Return the quotients of two arrays; 0 where the divisor is 0."""
-    return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
 
 
 @frozen

@@ -24,7 +24,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -285,82 +285,6 @@ def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
     return replace(corpus.take(rows), sample_size=None).drop_unused_features()
 
 
-class Corpora:
-    """The corpus, counted for each feature set when a candidate needs it.
-
-    Pairs are read first, because their counts are those of words, too, and tell what larger sets
-    are worth.
-    """
-
-    def __init__(
-        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts]
-    ) -> None:
-        self._count = count
-        self._corpora: dict[str, CorpusCounts] = {}
-        self._more: tuple[str, ...] = ()  # the feature sets of MORE that are promising
-        default = candidates[0]
-        first = next((each for each in candidates if each.feature_set == PAIRS), default)
-        corpus = count(first.features)
-        check_label_count(len(corpus.labels), "best", "model")
-        self._corpora[first.feature_set] = corpus
-        self.n_documents = len(corpus.sample)
-        if self.n_documents < N_FINALIST_FOLDS:
-            found = number_of(self.n_documents, "document")
-            hint = "name a model with ‹model›"
-            raise InputError(
-                f"a model search needs at least {N_FINALIST_FOLDS} documents; found {found}",
-                hint=hint,
-            )
-        if first.feature_set == PAIRS:
-            self._more = find_promising(corpus, first.features)
-        self.kind = TASKS[corpus.task]
-        self.evaluator = self.kind.load("evaluator")
-        self._is_selective = is_selective(default.features)
-
-    @property
-    def has_subset(self) -> bool:
-        """Whether there are enough documents to fit candidates first to SUBSET_SIZE of them."""
-        return self.n_documents > 2 * SUBSET_SIZE
-
-    def is_promising(self, candidate: Candidate) -> bool:
-        """Return whether a candidate is for these documents, and its features seem to be worth
-        their time.
-        """
-        if candidate.is_of_one_label and not self.kind.has_one_label:
-            return False
-        return candidate.feature_set not in MORE or candidate.feature_set in self._more
-
-    def get(self, candidate: Candidate) -> CorpusCounts:
-        """Return the corpus of a candidate that is promising."""
-        name = candidate.feature_set
-        if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
-            self._corpora[name] = select_words(
-                self._corpora[PAIRS].with_class_sums(), candidate.features
-            )
-        elif name not in self._corpora:
-            self._corpora[name] = self._count(candidate.features)
-        if not candidate.is_stacked:
-            self._corpora[name] = self._corpora[name].with_class_sums()
-        return self._corpora[name]
-
-    def free(self) -> None:
-        """Free what a stack does not need, and what can be counted again: the sums by class, and
-        the single words.
-        """
-        if PAIRS in self._corpora:
-            self._corpora.pop(WORDS, None)
-        if self.evaluator.has_accuracy and not self._is_selective:
-            self._corpora = {
-                name: corpus.without_class_sums() for name, corpus in self._corpora.items()
-            }
-
-    def take(self, candidate: Candidate) -> CorpusCounts:
-        """Return the corpus of a candidate, and free the others."""
-        corpus = self.get(candidate)
-        self._corpora.clear()
-        return corpus
-
-
 @frozen
 class CandidateResult:
     """The estimate of how well a candidate predicts new documents.
@@ -412,6 +336,216 @@ class Search:
     n_documents: int
 
 
+class FittedCandidate(NamedTuple):
+    """A candidate that is fitted to documents, and its result."""
+
+    result: CandidateResult
+    fitted: FittedModel
+
+
+class Searching:
+    """The corpus, counted for each feature set when a candidate needs it, and the results of the
+    candidates that were fitted to it.
+
+    Pairs are read first, because their counts are those of words, too, and tell what larger sets
+    are worth.
+
+    n_documents   of the corpus
+    kind          the task of its labels
+    has_accuracy  whether each document has one label
+    results       of the candidates that were fitted
+    too_large     those that were not
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        count: Callable[[FeatureSettings], CorpusCounts],
+        jobs: int,
+    ) -> None:
+        self._count = count
+        self._jobs = jobs
+        self.results: dict[Candidate, CandidateResult] = {}
+        self.too_large: list[Candidate] = []
+        default = candidates[0]
+        first = next((each for each in candidates if each.feature_set == PAIRS), default)
+        corpus = count(first.features)
+        check_label_count(len(corpus.labels), "best", "model")
+        self._corpora = {first.feature_set: corpus}
+        self.n_documents = len(corpus.sample)
+        if self.n_documents < N_FINALIST_FOLDS:
+            found = number_of(self.n_documents, "document")
+            hint = "name a model with ‹model›"
+            raise InputError(
+                f"a model search needs at least {N_FINALIST_FOLDS} documents; found {found}",
+                hint=hint,
+            )
+        self.kind = TASKS[corpus.task]
+        evaluator = self.kind.load("evaluator")
+        self._metric = evaluator.main
+        self.has_accuracy = evaluator.has_accuracy
+        self._is_selective = is_selective(default.features)
+        more = find_promising(corpus, first.features) if first.feature_set == PAIRS else ()
+        left_out = set(MORE).difference(more)
+        self.candidates = [
+            each
+            for each in candidates
+            if each.feature_set not in left_out
+            and (self.kind.has_one_label or not each.is_of_one_label)
+        ]
+
+    @property
+    def has_subset(self) -> bool:
+        """Whether there are enough documents to fit candidates first to SUBSET_SIZE of them."""
+        return self.n_documents > 2 * SUBSET_SIZE
+
+    def get(self, candidate: Candidate) -> CorpusCounts:
+        """Return the corpus of a candidate that is promising."""
+        name = candidate.feature_set
+        if name == WORDS and name not in self._corpora and PAIRS in self._corpora:
+            self._corpora[name] = select_words(
+                self._corpora[PAIRS].with_class_sums(), candidate.features
+            )
+        elif name not in self._corpora:
+            self._corpora[name] = self._count(candidate.features)
+        if not candidate.is_stacked:
+            self._corpora[name] = self._corpora[name].with_class_sums()
+        return self._corpora[name]
+
+    def _free(self) -> None:
+        """Free what a stack does not need, and what can be counted again: the sums by class, and
+        the single words.
+        """
+        if PAIRS in self._corpora:
+            self._corpora.pop(WORDS, None)
+        if self.has_accuracy and not self._is_selective:
+            self._corpora = {
+                name: corpus.without_class_sums() for name, corpus in self._corpora.items()
+            }
+
+    def take(self, candidate: Candidate) -> CorpusCounts:
+        """Return the corpus of a candidate, and free the others."""
+        corpus = self.get(candidate)
+        self._corpora.clear()
+        return corpus
+
+    def is_small(self, candidate: Candidate) -> bool:
+        """Return whether a linear model of the corpus is worth its memory and its time."""
+        corpus = self.get(candidate)
+        n_labels = len(corpus.labels)
+        n_weights = corpus.statistics.n_features * n_labels
+        work = len(corpus.sample.indices) * n_labels
+        if n_weights <= MAX_SEARCHED_WEIGHTS and work <= MAX_STACK_WORK:
+            return True
+        self.too_large.append(candidate)
+        return False
+
+    def fit(
+        self, candidate: Candidate, size: int | None = None, *, folds: int = N_FINALIST_FOLDS
+    ) -> FittedCandidate | None:
+        """Fit a candidate to the corpus, or to `size` of its documents; None if that fails, or
+        gives no estimate although others do.
+        """
+        corpus = self.get(candidate)
+        if size is not None:
+            corpus = take_documents(corpus, size)
+        settings = candidate.goalless_settings
+        if candidate.is_linear:
+            settings = replace(settings, folds=folds)
+        note_phase("model %d: %s", len(self.results) + 1, settings.model)
+        return_memory()  # of earlier fits
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                fitted = fit_model(corpus, candidate.features, settings, jobs=self._jobs)
+        except ModelError:
+            if not self.results:
+                raise
+            return None  # such as a subset without any feature that is frequent enough
+        if fitted.estimate is None and self.results:
+            return None
+        estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
+        result = self.results[candidate] = CandidateResult(
+            candidate,
+            self._metric,
+            estimate.metric,
+            estimate.log_loss,
+            len(corpus.sample),
+            estimate.documents,
+            fitted.estimated_by,
+            fitted.hyperparameters.parts,
+        )
+        return FittedCandidate(result, fitted)
+
+    def is_better(self, one: CandidateResult, other: CandidateResult) -> bool:
+        """Return whether a fit replaces another one.
+
+        If each document has one label, it is as accurate, or more, and has a lower log-loss. With
+        few documents, the accuracy of either is known to some hundredths only. The log-loss varies
+        less. The smaller the gain in accuracy, the more the log-loss must fall; see FEW.
+
+        If documents have several labels, it has a higher micro F1; log-loss decides where the table
+        shows equal ones. Of 100, 300 and 700 training documents of Reuters, and of questions and
+        newsgroups whose labels are the parts of their names, the chosen models have a mean micro F1
+        of 0.667 on others of these, with the rule for one label 0.655, and if log-loss decides
+        within 0.25, 0.5, 1 or 2 standard errors 0.666, 0.664, 0.660 and 0.658.
+        """
+        if not self.has_accuracy:
+            a, b = (round(each.accuracy, SHOWN) for each in (one, other))
+            return (a, -one.log_loss) > (b, -other.log_loss)
+        gain = one.accuracy - other.accuracy
+        share = FEW / math.sqrt(self.n_documents)
+        share = max(0.0, share / 2 - gain) if gain else share
+        return gain >= 0 and one.log_loss < (1 - share) * other.log_loss
+
+    def _choose_weighting(self, stacks: Sequence[Candidate]) -> Candidate:
+        """Return the first stack of the same features, or the second if its log-loss on a subset is
+        clearly lower.
+        """
+        size = min(WEIGHTING_SIZE, self.n_documents // 2)
+        if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
+            one, other = (self.fit(each, size) for each in stacks[:2])
+            if one and other and other.result.log_loss < MAX_LOG_LOSS_SHARE * one.result.log_loss:
+                return stacks[1]
+        return stacks[0]
+
+    def fit_stack(self) -> FittedCandidate | None:
+        """Return the fit of the last stack, of most features, that is not too large."""
+        stacks = [each for each in self.candidates if each.is_stacked]
+        for each in stacks:
+            self.get(each)
+        self._free()
+        for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
+            own = [
+                each for each in stacks if each.feature_set == feature_set and self.is_small(each)
+            ]
+            if own and (fit := self.fit(self._choose_weighting(own))):
+                return fit
+        return None
+
+    def fit_others(self) -> list[FittedCandidate]:
+        """Return fits of Naive Bayes models of other features than the default one, and of the best
+        linear models.
+        """
+        others = [each for each in self.candidates if not each.is_stacked]
+        for each in others:
+            self.get(each)
+        counting = [each for each in others[1:] if not each.is_linear]
+        linear = [each for each in others if each.is_linear and self.is_small(each)]
+        if self.has_accuracy:  # more features are better, and subsets do not show it
+            sets = list(dict.fromkeys(each.feature_set for each in linear))
+            linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
+        elif self.has_subset:
+            fits = [self.fit(each, SUBSET_SIZE, folds=SUBSET_FOLDS) for each in linear]
+            known = [fit.result for fit in fits if fit is not None]
+            known.sort(key=lambda result: (result.accuracy, -result.log_loss), reverse=True)
+            linear = [result.candidate for result in known]
+        if self.has_subset:
+            linear = linear[:FINALISTS]
+        found = [self.fit(each) for each in counting + linear]
+        return [fit for fit in found if fit is not None]
+
+
 def search_model(
     candidates: Sequence[Candidate],
     count: Callable[[FeatureSettings], CorpusCounts],
@@ -437,44 +571,36 @@ def search_model(
     InputError
         There are fewer documents than folds.
     """
-    corpora = Corpora(candidates, count)
-    search = _Fitter(jobs, corpora.evaluator.main)
-    listed = [each for each in candidates if corpora.is_promising(each)]
+    search = Searching(candidates, count, jobs)
     default = candidates[0]
     if default.model_settings.vectors is not None:
-        check_table(corpora.get(default), default.features, default.model_settings)
-    if default.is_linear:  # with word vectors; of many documents only the last stack has them
-        corpus = corpora.get(default)
-        if corpora.n_documents > MAX_WITH_LENGTHS or not search.is_small(default, corpus):
-            default = candidates[1]
-    best = search.fit(default, corpora.get(default))
+        check_table(search.get(default), default.features, default.model_settings)
+    # with word vectors; of many documents only the last stack has them
+    if default.is_linear and not (
+        search.n_documents <= MAX_WITH_LENGTHS and search.is_small(default)
+    ):
+        default = candidates[1]
+    best = search.fit(default)
     assert best is not None  # the first fit raises an error, or has a result
     if best.fitted.estimate is not None:  # else there is nothing to choose by
-        found = (
-            [fit]
-            if (fit := _fit_stack(listed, corpora, search))
-            else _fit_others(listed, corpora, search)
-        )
-        for fit in found:
-            if is_better(
-                fit, best, corpora.n_documents, has_accuracy=corpora.evaluator.has_accuracy
-            ):
+        stack = search.fit_stack()
+        for fit in [stack] if stack else search.fit_others():
+            if search.is_better(fit.result, best.result):
                 best = fit
-    chosen = best.candidate
+    chosen = best.result.candidate
     fitted = best.fitted
-    counts = corpora.take(best.candidate)
+    counts = search.take(chosen)
     size = sample_size(chosen.features, chosen.model_settings)
     if size is not None:
         counts = replace(counts, sample=counts.sample.smallest(size), sample_size=size)
     if chosen.model_settings != chosen.goalless_settings:
         fitted = fit_model(counts, chosen.features, chosen.model_settings, jobs=jobs)
-    results = [search.results[each] for each in candidates if each in search.results]
     return Search(
         TrainedModel(fitted, counts.with_class_sums),
-        tuple(results),
-        search.results[chosen],
+        tuple(search.results[each] for each in candidates if each in search.results),
+        best.result,
         tuple(search.too_large),
-        corpora.n_documents,
+        search.n_documents,
     )
 
 
@@ -511,151 +637,3 @@ def train_best(given: Training, source: Source, on_batch: OnBatch | None) -> Tra
         return train_on_source(chosen, source, on_batch)
     fitted = replace(found.model.fitted, input=source.model_input)
     return replace(found.model, fitted=fitted)
-
-
-@frozen
-class _Trial:
-    """A candidate that is fitted to all documents."""
-
-    candidate: Candidate
-    fitted: FittedModel
-    quality: tuple[float, float]  # accuracy, or micro F1 of several labels, and negative log-loss
-
-
-class _Fitter:
-    """Fits candidates, and remembers their results, and those that are too large."""
-
-    def __init__(self, jobs: int, metric: str) -> None:
-        self.jobs = jobs
-        self._metric = metric
-        self.results: dict[Candidate, CandidateResult] = {}
-        self.too_large: list[Candidate] = []
-
-    def is_small(self, candidate: Candidate, corpus: CorpusCounts) -> bool:
-        """Return whether a linear model of a corpus is worth its memory and its time."""
-        n_labels = len(corpus.labels)
-        n_weights = corpus.statistics.n_features * n_labels
-        work = len(corpus.sample.indices) * n_labels
-        if n_weights <= MAX_SEARCHED_WEIGHTS and work <= MAX_STACK_WORK:
-            return True
-        self.too_large.append(candidate)
-        return False
-
-    def fit(
-        self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FINALIST_FOLDS
-    ) -> _Trial | None:
-        """Fit a candidate to a corpus; None if that fails, or gives no estimate although others
-        do.
-        """
-        settings = candidate.goalless_settings
-        if candidate.is_linear:
-            settings = replace(settings, folds=folds)
-        note_phase("model %d: %s", len(self.results) + 1, settings.model)
-        return_memory()  # of earlier fits
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                fitted = fit_model(
-                    corpus,
-                    candidate.features,
-                    settings,
-                    jobs=self.jobs,
-                )
-        except ModelError:
-            if not self.results:
-                raise
-            return None  # such as a subset without any feature that is frequent enough
-        if fitted.estimate is None and self.results:
-            return None
-        estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
-        self.results[candidate] = CandidateResult(
-            candidate,
-            self._metric,
-            estimate.metric,
-            estimate.log_loss,
-            len(corpus.sample),
-            estimate.documents,
-            fitted.estimated_by,
-            fitted.hyperparameters.parts,
-        )
-        return _Trial(candidate, fitted, (estimate.metric, -estimate.log_loss))
-
-
-def is_better(one: _Trial, other: _Trial, n_documents: int, *, has_accuracy: bool) -> bool:
-    """Return whether a fit replaces another one.
-
-    If each document has one label, it is as accurate, or more, and has a lower log-loss. With few
-    documents, the accuracy of either is known to some hundredths only. The log-loss varies less.
-    The smaller the gain in accuracy, the more the log-loss must fall; see FEW.
-
-    If documents have several labels, it has a higher micro F1; log-loss decides where the table
-    shows equal ones. Of 100, 300 and 700 training documents of Reuters, and of questions and
-    newsgroups whose labels are the parts of their names, the chosen models have a mean micro F1 of
-    0.667 on others of these, with the rule for one label 0.655, and if log-loss decides within
-    0.25, 0.5, 1 or 2 standard errors 0.666, 0.664, 0.660 and 0.658.
-    """
-    metric, negative_loss = one.quality
-    other_metric, other_loss = other.quality
-    if not has_accuracy:
-        return (round(metric, SHOWN), negative_loss) > (round(other_metric, SHOWN), other_loss)
-    gain = metric - other_metric
-    share = FEW / math.sqrt(n_documents)
-    share = max(0.0, share / 2 - gain) if gain else share
-    return gain >= 0 and -negative_loss < (1 - share) * -other_loss
-
-
-def _choose_weighting(
-    stacks: Sequence[Candidate], corpus: CorpusCounts, search: _Fitter
-) -> Candidate:
-    """Return the first stack of the same features, or the second if its log-loss on a subset is
-    clearly lower.
-    """
-    size = min(WEIGHTING_SIZE, len(corpus.sample) // 2)
-    if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
-        part = take_documents(corpus, size)
-        fits = [search.fit(each, part) for each in stacks[:2]]
-        if fits[0] and fits[1] and fits[1].quality[1] > MAX_LOG_LOSS_SHARE * fits[0].quality[1]:
-            return stacks[1]
-    return stacks[0]
-
-
-def _fit_stack(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> _Trial | None:
-    """Return the fit of the last stack, of most features, that is not too large."""
-    stacks = [each for each in candidates if each.is_stacked]
-    for each in stacks:
-        corpora.get(each)
-    corpora.free()
-    for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
-        corpus = corpora.get(next(each for each in stacks if each.feature_set == feature_set))
-        own = [
-            each
-            for each in stacks
-            if each.feature_set == feature_set and search.is_small(each, corpus)
-        ]
-        if own and (fit := search.fit(_choose_weighting(own, corpus, search), corpus)):
-            return fit
-    return None
-
-
-def _fit_others(candidates: Sequence[Candidate], corpora: Corpora, search: _Fitter) -> list[_Trial]:
-    """Return fits of Naive Bayes models of other features than the default one, and of the best
-    linear models.
-    """
-    read = {each: corpora.get(each) for each in candidates if not each.is_stacked}
-    counting = [each for each in read if not each.is_linear and each != candidates[0]]
-    linear = [
-        each for each, corpus in read.items() if each.is_linear and search.is_small(each, corpus)
-    ]
-    if corpora.evaluator.has_accuracy:  # more features are better, and subsets do not show it
-        sets = list(dict.fromkeys(each.feature_set for each in linear))
-        linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
-    elif corpora.has_subset:
-        parts = {each: take_documents(read[each], SUBSET_SIZE) for each in linear}
-        fits = [search.fit(each, part, folds=SUBSET_FOLDS) for each, part in parts.items()]
-        known = [fit for fit in fits if fit is not None]
-        known.sort(key=lambda fit: fit.quality, reverse=True)
-        linear = [fit.candidate for fit in known]
-    if corpora.has_subset:
-        linear = linear[:FINALISTS]
-    found = [search.fit(each, read[each]) for each in counting + linear]
-    return [fit for fit in found if fit is not None]

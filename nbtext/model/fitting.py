@@ -167,13 +167,11 @@ class Fitting:
             statistics = summarize(statistics, sample, n_values=self.settings.values)
         return statistics, sample
 
-    def leave_out(
-        self, weighted: tuple[ClassStatistics, DocumentTable], settings: ModelSettings
-    ) -> LeaveOneOut:
-        """Return the documents that an event model leaves out, of weighted counts."""
+    def leave_out(self, settings: ModelSettings) -> LeaveOneOut:
+        """Return the documents that an event model of the same weighted counts leaves out."""
         counts = self.counts
         event_model = settings.event_model
-        _, sample = weighted
+        statistics, sample = self.weighted
         hapax_sums = None
         if event_model.cells == "values":
             sample = sample.binarize()  # each value of a feature counts once
@@ -183,7 +181,8 @@ class Fitting:
         empty = counts.empty
         n_empty = None if empty is None else np.array([empty.get(each, 0) for each in counts.sets])
         return LeaveOneOut(
-            *weighted,
+            statistics,
+            sample,
             self.unseen,
             event_model,
             settings.prior_of(counts.labels),
@@ -196,7 +195,7 @@ class Fitting:
     def choose_documents(self) -> ScoredCorpus:
         """Return the documents that select the smoothing and the calibration."""
         size = CALIBRATION_SIZE if self.is_sampled else None
-        return choose_documents(self.leave_out(self.weighted, self.settings), self.goals, size)
+        return choose_documents(self.leave_out(self.settings), self.goals, size)
 
     def event_model(self, hyperparameters: Hyperparameters) -> EventModel:
         """Return the event model of the settings; a combination has the parts of the
@@ -326,21 +325,11 @@ def _compile(given: Fitting, selection: Selection) -> FittedModel:
     return given.make_model(task, given.weighting, scorer, hyperparameters)
 
 
-def _fit_selected_model(given: Fitting) -> FittedModel:
-    """Select the event model, its smoothing and its calibration, and compile it."""
-    features, settings, corpus, smoothing = _select_event_model(given)
-    # the goals are those of the given settings, which select the event model
-    selection = given.select_smoothing(corpus, smoothing)
-    model = _compile(replace(given, features=features, settings=settings), selection)
-    is_binary_selected = features.tf != given.features.tf
-    return replace(model, is_model_selected=True, is_binary_selected=is_binary_selected)
-
-
 def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel:
     """Fit a weighted sum of event models, one for each of its parts."""
     tf = given.features.tf
     view = given.features.view
-    if _has_binary(given.counts, given.features):  # it is at least as accurate as counts
+    if _has_binary(given):  # it is at least as accurate as counts
         given = replace(given, features=replace(given.features, tf="binary"))
     parts = list_parts(view, len(given.counts.labels))  # of equal weight
     if selection is None:
@@ -370,12 +359,13 @@ def _check_negative(given: Fitting) -> None:
         )
 
 
-def _has_binary(counts: CorpusCounts, features: FeatureSettings) -> bool:
+def _has_binary(given: Fitting) -> bool:
     """Return whether binary counts can be used in place of counts, because the settings ask for
     nothing else.
     """
-    is_plain = features.is_counting and features.tf == "count" and counts.weighting is None
-    return is_plain and counts.statistics.knows_documents
+    features = given.features
+    is_plain = features.is_counting and features.tf == "count" and given.counts.weighting is None
+    return is_plain and given.counts.statistics.knows_documents
 
 
 def _learn_one_label(given: Fitting, data: Any, n_known: Array) -> Learned:
@@ -443,47 +433,41 @@ def fit_linear_model(
     return replace(model, documents=DocumentNumbers.of(statistics))
 
 
-def _select_event_model(
-    given: Fitting,
-) -> tuple[FeatureSettings, ModelSettings, ScoredCorpus, float | None]:
-    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy;
-    see `compare_event_models`. With few documents, Dirichlet smoothing is tried, too; see
-    `few_documents`.
+def _fit_selected_model(given: Fitting) -> FittedModel:
+    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy
+    (see `compare_event_models`), its smoothing and its calibration, and compile it. With few
+    documents, Dirichlet smoothing is tried, too; see `few_documents`.
 
     All candidates are fitted to the same statistics, so the text is read once. With two labels,
     complement Naive Bayes is the multinomial model with another prior. Binary counts are tried if
-    the settings ask for plain counts.
-
-    Returns
-    -------
-    The settings of the best candidate, its leave-one-out scores so far, and its smoothing if it is
-    known. If no document can be left out, it is the multinomial model.
+    the settings ask for plain counts. If no document can be left out, it is the multinomial model.
     """
     features = given.features
     statistics = given.counts.statistics
     smoothing = given.settings.smoothing
-    tfs = (features.tf, "binary") if _has_binary(given.counts, features) else (features.tf,)
+    tfs = (features.tf, "binary") if _has_binary(given) else (features.tf,)
 
-    def list_candidates(
-        names: Sequence[str],
-    ) -> list[tuple[FeatureSettings, ModelSettings, LeaveOneOut]]:
+    def list_candidates(names: Sequence[str]) -> list[tuple[Fitting, LeaveOneOut]]:
         found = []
         for tf in tfs:
-            of_tf = [replace(given.settings, model=name) for name in names]
-            # the weighted counts are the same for all of these models
-            fitting = replace(given, features=replace(features, tf=tf), settings=of_tf[0])
-            found += [
-                (fitting.features, settings, given.leave_out(fitting.weighted, settings))
-                for settings in of_tf
+            of_tf = [
+                replace(
+                    given,
+                    features=replace(features, tf=tf),
+                    settings=replace(given.settings, model=name),
+                )
+                for name in names
             ]
+            # the weighted counts are the same for all of these models
+            found += [(each, of_tf[0].leave_out(each.settings)) for each in of_tf]
         return found
 
     candidates = list_candidates(
         COMPARED_MODELS[:1] if statistics.n_classes < 3 else COMPARED_MODELS
     )
-    corpora = [choose_documents(each, given.goals, CALIBRATION_SIZE) for _, _, each in candidates]
+    corpora = [choose_documents(each, given.goals, CALIBRATION_SIZE) for _, each in candidates]
     best = compare_event_models(corpora, smoothing)
-    chosen, settings, current = candidates[best]
+    chosen, current = candidates[best]
     corpus = corpora[best]
     if len(current.documents) == statistics.n_documents and len(corpus) and is_few(statistics):
         others = list_candidates([FEW_DOCUMENTS_MODEL])
@@ -492,12 +476,15 @@ def _select_event_model(
             if smoothing is None
             else (smoothing, (smoothing,))
         )
-        better = find_better(current, first, [each for _, _, each in others], smoothings)
+        better = find_better(current, first, [each for _, each in others], smoothings)
         if better is not None:
-            chosen, settings, current = others[better[0]]
-            smoothing = better[1]
+            number, smoothing = better
+            chosen, current = others[number]
             corpus = choose_documents(current, given.goals, CALIBRATION_SIZE)
-    return chosen, settings, corpus, smoothing
+    # the goals are those of the given settings, which select the event model
+    model = _compile(chosen, given.select_smoothing(corpus, smoothing))
+    is_binary_selected = chosen.features.tf != features.tf
+    return replace(model, is_model_selected=True, is_binary_selected=is_binary_selected)
 
 
 def select_features(
@@ -565,9 +552,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     counts = replace(counts, sample=replace(counts.sample, rows=rows))
     counts, columns = select_features(counts, fitted.feature_settings)
     given = Fitting(counts, columns, fitted.feature_settings, settings, 1)
-    corpus = replace(
-        given.leave_out(given.weighted, settings), model=given.event_model(fitted.hyperparameters)
-    )
+    corpus = replace(given.leave_out(settings), model=given.event_model(fitted.hyperparameters))
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
