@@ -223,10 +223,12 @@ def fit_parts(
     )
     places = place_parts(parts, views, bounds)
     if len(first.documents):
-        calls = [
-            partial(_score_block, block, places, factor)
-            for block in first.split(DOCUMENTS_SCORED_AT_ONCE)
-        ]
+
+        def score(block: LeaveOneOut) -> Floats:
+            parts = score_parts(block.statistics, block.left_out, factor, places)
+            return np.stack([scores for _, scores in parts])
+
+        calls = [partial(score, block) for block in first.split(DOCUMENTS_SCORED_AT_ONCE)]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         scored = JudgedDocuments.of(first.documents, scores, first.lengths)
         weights, held_out, informed = fit_weights(scored)
@@ -242,12 +244,6 @@ def fit_parts(
     if len(first.documents):
         corpus_scored.add([factor], (held_out + first.log_priors())[None])
     return tuple(parts), corpus_scored
-
-
-def _score_block(corpus: LeaveOneOut, places: Places, factor: float) -> Floats:
-    """Return the leave-one-out scores of each part, (n_parts, n, n_classes)."""
-    parts = score_parts(corpus.statistics, corpus.left_out, factor, places)
-    return np.stack([scores for _, scores in parts])
 
 
 class Weights(NamedTuple):

@@ -457,6 +457,7 @@ def solve_bordered(hessian: Floats, gradient: Floats) -> Floats:
 
 
 UNFITTED = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
+RELEVANCE_ALONE = UNFITTED._replace(alpha=None)  # without the score B
 DEFAULT_THRESHOLD = 0.5
 # the limits of the search
 MINIMUM = Smoothing(1.0, 1e-3)
@@ -589,12 +590,7 @@ def select_multilabel(
 def default_multilabel_fit(n_labels: int) -> MultilabelFit:
     """Return the fit of a model of which no document can be left out."""
     prior = Combination((1.0,), 1.0, 0.0, 1.0, 0.0, np.zeros(n_labels))
-    return MultilabelFit(without_contrast(UNFITTED), prior, np.full(n_labels, DEFAULT_THRESHOLD))
-
-
-def without_contrast(smoothing: Smoothing) -> Smoothing:
-    """Return the smoothing of a model without the score B."""
-    return smoothing._replace(alpha=None)
+    return MultilabelFit(RELEVANCE_ALONE, prior, np.full(n_labels, DEFAULT_THRESHOLD))
 
 
 def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combination]:
@@ -611,7 +607,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
     starts = {is_both: Combination.expected(1 + is_both, n_labels) for is_both in (False, True)}
     cells = collect_cells(
         searched,
-        searched.scores_of(without_contrast(UNFITTED)),
+        searched.scores_of(RELEVANCE_ALONE),
         starts[False],
         blocks=blocks,
         jobs=jobs,
@@ -649,7 +645,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
         return best
 
     best = descend(descend(UNFITTED, "alpha"), "mu") if n_labels > 1 else UNFITTED
-    alone = without_contrast(best)
+    alone = best._replace(alpha=None)
     if n_labels == 1 or fit(alone)[1] < fit(best)[1]:
         best = descend(alone, "mu")
     return best, fit(best)[0]
@@ -686,7 +682,10 @@ def make_multilabel_fit(
     if by_label:
         contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
         is_single = (contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)
-        floor = _highest_dropped(cells, probabilities)
+        # the highest probability of a pair that stands for others, which are dropped
+        copies = np.minimum.reduceat(cells.documents, run_starts(cells.contents))
+        is_dropped = cells.documents > copies[cells.contents]
+        floor = float(probabilities[is_dropped].max(initial=0.0))
         order = np.argsort(cells.labels, kind="stable")
         bounds = np.searchsorted(cells.labels[order], np.arange(cells.n_labels + 1))
         for k, own in enumerate(np.split(order, bounds[1:-1])):
@@ -696,22 +695,16 @@ def make_multilabel_fit(
             if f1 < MIN_F1 or is_single[k]:
                 fallback.append(k)
                 thresholds[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
+    is_own = cells.positives > 0
     return MultilabelFit(
         smoothing,
         calibration,
         thresholds,
         tuple(fallback),
         estimate_multilabel(cells, probabilities, thresholds, is_single),
-        _distribute(1 - probabilities, cells.positives),
+        Quantiles.of(1 - probabilities[is_own], cells.positives[is_own]),
         fit_label_posteriors(cells, probabilities),
     )
-
-
-def _distribute(numbers: Floats, times: Floats) -> Quantiles | None:
-    """Return the distribution of numbers, each of which occurs some times, (n,)."""
-    if (times == np.rint(times)).all():
-        return Quantiles.of(np.repeat(numbers, times.astype(np.int64)))
-    return Quantiles.of(numbers[times > 0], times[times > 0])
 
 
 def fit_label_posteriors(cells: Cells, probabilities: Floats) -> LabelPosteriors:
@@ -793,15 +786,6 @@ def _best_threshold(
     elif not is_all:
         threshold = max(lower, min(floor, threshold))
     return float(threshold), float(f1[best])
-
-
-def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
-    """Return the highest probability of a pair that stands for others, which are dropped; 0 if
-    there is none.
-    """
-    copies = np.minimum.reduceat(cells.documents, run_starts(cells.contents))
-    is_dropped = cells.documents > copies[cells.contents]
-    return float(probabilities[is_dropped].max(initial=0.0))
 
 
 def precision_at_1(cells: Cells, probabilities: Floats) -> float:

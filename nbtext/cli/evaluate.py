@@ -267,7 +267,7 @@ def evaluate(given: Evaluate) -> None:
         from nbtext.report.evaluation_page import render_evaluation_page
         from nbtext.report.page.rendering import write_page
 
-        diagnosis = log.diagnose(evaluation, evaluator.outcomes(), model)
+        diagnosis = log.diagnose(evaluation, evaluator, model)
         names = running.name_sources(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
         locate = Locator(model.fitted.feature_settings) if model is not None else None

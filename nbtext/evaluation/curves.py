@@ -40,40 +40,30 @@ def sum_bins(probabilities: Floats, is_right: Mask, weights: Any = 1) -> Floats:
     return np.reshape(sums, (3, n_columns, N_BINS)).astype(np.float64)
 
 
-class Reliability:
-    """Sums predictions in bins by probability."""
+def calibration_error(bins: Floats) -> float | None:
+    """Return the expected calibration error: the mean over documents of a bin's |accuracy - mean
+    probability|; None without documents.
 
-    def __init__(self) -> None:
-        self._bins = np.zeros((3, N_BINS))  # documents, correct ones, sum of probabilities
+    bins  (3, N_BINS), see `sum_bins`
+    """
+    documents, correct, total = bins
+    n_documents = documents.sum()
+    return float(np.abs(correct - total).sum() / n_documents) if n_documents else None
 
-    def add(self, best: Floats, is_correct: Mask, weights: Any = 1) -> None:
-        """Add predictions with these probabilities."""
-        self._bins += sum_bins(best[:, None], is_correct[:, None], weights)[:, 0]
 
-    @property
-    def error(self) -> float | None:
-        """The expected calibration error: the mean over documents of a bin's |accuracy - mean
-        probability|.
-
-        None: there are no documents.
-        """
-        documents, correct, total = self._bins
-        n_documents = documents.sum()
-        return float(np.abs(correct - total).sum() / n_documents) if n_documents else None
-
-    def bins(self) -> tuple[ReliabilityBin, ...]:
-        """Return the bins that have a document."""
-        return tuple(
-            ReliabilityBin(
-                place / N_BINS,
-                (place + 1) / N_BINS,
-                as_counts(np.asarray(documents)).item(),
-                total / documents,
-                correct / documents,
-            )
-            for place, (documents, correct, total) in enumerate(self._bins.T.tolist())
-            if documents
+def list_bins(bins: Floats) -> tuple[ReliabilityBin, ...]:
+    """Return the bins that have a document; see `calibration_error`."""
+    return tuple(
+        ReliabilityBin(
+            place / N_BINS,
+            (place + 1) / N_BINS,
+            as_counts(np.asarray(documents)).item(),
+            total / documents,
+            correct / documents,
         )
+        for place, (documents, correct, total) in enumerate(bins.T.tolist())
+        if documents
+    )
 
 
 class AnsweredPart(NamedTuple):

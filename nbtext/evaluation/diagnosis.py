@@ -19,11 +19,11 @@ from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import Estimate, by_text, compute_intervals
 from nbtext.evaluation.curves import (
     AnsweredPart,
-    Reliability,
     ReliabilityBin,
     TradeOff,
+    list_bins,
 )
-from nbtext.evaluation.evaluator import Evaluation
+from nbtext.evaluation.evaluator import Evaluation, Evaluator, MultilabelEvaluator
 from nbtext.evaluation.metrics import (
     METRICS,
     MULTILABEL_METRICS,
@@ -230,18 +230,19 @@ class ErrorLog:
     def diagnose(
         self,
         evaluation: Evaluation,
-        outcomes: Outcomes,
+        evaluator: Evaluator,
         model: TrainedModel | None = None,
     ) -> Diagnosis:
         """Collect the details of the evaluation of the same predictions.
 
         Parameters
         ----------
-        outcomes : Outcomes
-            Those of all documents.
+        evaluator : Evaluator
+            Has the outcomes of all documents.
         model : TrainedModel, optional
             The model that made the predictions; None: several models, or unknown.
         """
+        outcomes = evaluator.outcomes()
         add_up = totals_of(outcomes, len(evaluation.labels))
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
         labels = tuple(sorted(score.label for score in by_support[:MAX_CHARTED_LABELS]))
@@ -404,19 +405,12 @@ class SetLog:
 
     def __init__(self) -> None:
         self._worst = TopExamples[SetExample](N_TOP)
-        self._reliability = Reliability()
         self._n_documents = 0
 
-    def record(self, batch: PredictedBatch, outcomes: MultilabelOutcomes) -> None:
+    def record(self, batch: PredictedBatch, _: MultilabelOutcomes) -> None:
         """Record a batch, and its outcomes."""
         predictions = batch.predictions
         is_true = mark_true(predictions)
-        is_measured = ~np.isnan(predictions.probabilities)
-        is_measured &= outcomes.is_known[:, None]
-        weights = (np.ones(is_true.shape).T * outcomes.weights_of(slice(None))).T
-        self._reliability.add(
-            predictions.probabilities[is_measured], is_true[is_measured], weights[is_measured]
-        )
         # the probabilities of an unread document are 0
         gaps = (
             np.abs(is_true - np.nan_to_num(predictions.probabilities))
@@ -441,12 +435,13 @@ class SetLog:
         self._n_documents += len(predictions)
 
     def diagnose(
-        self, evaluation: Evaluation, outcomes: MultilabelOutcomes, *_: object
+        self, evaluation: Evaluation, evaluator: MultilabelEvaluator, *_: object
     ) -> SetDiagnosis:
         """Collect the details of the evaluation of the same predictions; see
         `ErrorLog.diagnose`.
         """
+        outcomes = evaluator.outcomes()
         add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
         intervals = compute_intervals(MULTILABEL_METRICS, *by_text(outcomes, add_up))
         worst = tuple(self._worst.rank_examples())
-        return SetDiagnosis(evaluation, intervals, worst, self._reliability.bins())
+        return SetDiagnosis(evaluation, intervals, worst, list_bins(evaluator.bins.sum(axis=1)))

@@ -22,7 +22,7 @@ from nbtext.bayes.decision_offsets import assure_accuracy
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.settings import CONFIDENCE, ModelSettings
 from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
-from nbtext.evaluation.curves import N_BINS, ReliabilityBin, sum_bins
+from nbtext.evaluation.curves import N_BINS, ReliabilityBin, list_bins, sum_bins
 from nbtext.evaluation.metrics import (
     ALL_METRICS,
     LABEL_METRICS,
@@ -392,7 +392,7 @@ class Evaluator:
                 LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)
             ),
             confusion_matrix=matrix,
-            reliability=totals.reliability.bins(),
+            reliability=list_bins(totals.bins),
             targets=self._check_targets(totals, labels),
         )
 
@@ -450,8 +450,8 @@ class MultilabelEvaluator(Evaluator):
         super().__init__(*arguments, **settings)
         # documents by label that have it, get it, or both
         self._counts = [defaultdict[str, float](float) for _ in range(3)]
-        # documents, those with the label, sum of probabilities
-        self._bins = np.zeros((3, 0, N_BINS))
+        # by label; see `sum_bins`
+        self.bins = np.zeros((3, 0, N_BINS))
         self._pairs: defaultdict[PairKey, float] = defaultdict(float)
         self._thresholds: dict[str, float] = {}
 
@@ -476,10 +476,10 @@ class MultilabelEvaluator(Evaluator):
                 zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
             )
         classes = self._numbers.add(predictions.classes)
-        n_new = len(self._numbers) - self._bins.shape[1]
-        self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
+        n_new = len(self._numbers) - self.bins.shape[1]
+        self.bins = np.pad(self.bins, ((0, 0), (0, n_new), (0, 0)))
         is_measured = predictions.is_read & outcomes.is_known
-        self._bins[:, classes] += sum_bins(
+        self.bins[:, classes] += sum_bins(
             predictions.probabilities[is_measured],
             mark_true(predictions)[is_measured],
             times[is_measured],
@@ -493,7 +493,7 @@ class MultilabelEvaluator(Evaluator):
             np.array([counts[label] for label in labels]) for counts in self._counts
         )
         f1 = ratio(2 * n_correct, n_predicted + support)
-        documents, correct, total = self._bins
+        documents, correct, total = self.bins
         n_measured = documents.sum(axis=1)
         is_measured = n_measured > 0
         gaps = np.abs(correct - total).sum(axis=1)[is_measured] / n_measured[is_measured]

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
-from nbtext.evaluation.curves import Reliability
+from nbtext.evaluation.curves import calibration_error, sum_bins
 from nbtext.evaluation.outcomes import (
     RANKS,
     UNANSWERED,
@@ -53,7 +53,7 @@ class MetricTotals:
     n_known        Number of documents whose true label the model knows. Of these are:
     log_loss       The sum of the log-losses, in nats.
     squared_error  The sum of Σ_k (p_k - y_k)².
-    reliability    Predictions by probability.
+    bins           Predictions by probability; see `sum_bins`.
     sets           Of prediction sets; None: there are none.
     cost           The sum of the costs; None: no costs were given.
     """
@@ -65,7 +65,7 @@ class MetricTotals:
     n_known: float
     log_loss: float
     squared_error: float
-    reliability: Reliability
+    bins: Floats
     agreement: float | None = None
     sets: SetCounts | None = None
     cost: float | None = None
@@ -140,10 +140,10 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricT
     predicted = found % (n_labels + 1) - 1
 
     def add_up(documents: Integers) -> MetricTotals:
-        reliability = Reliability()
         measured = documents[outcomes.is_known[documents]]
         weights = outcomes.weights_of(measured)
-        reliability.add(outcomes.best[measured], outcomes.is_chosen_right[measured], weights)
+        best = outcomes.best[measured, None]
+        bins = sum_bins(best, outcomes.is_chosen_right[measured, None], weights)[:, 0]
         own = None if outcomes.weights is None else outcomes.weights[documents]
         return MetricTotals(
             n_labels,
@@ -153,7 +153,7 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricT
             len(measured) if outcomes.weights is None else _number(weights.sum()),
             float(log_losses[measured].sum()),
             float(squared_errors[measured].sum()),
-            reliability,
+            bins,
             None if agreement is None else float(agreement[documents].sum()),
         )
 
@@ -362,7 +362,7 @@ METRICS: dict[str, Metric[MetricTotals]] = _by_name(
     Metric(
         "expected_calibration_error",
         "expected calibration error",
-        lambda totals: totals.reliability.error,
+        lambda totals: calibration_error(totals.bins),
         is_loss=True,
         note="mean gap between probability and accuracy",
         of_probability=True,

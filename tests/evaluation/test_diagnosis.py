@@ -40,7 +40,7 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     for batch in predict_by_model(classifier.fitted_, source, jobs=1):
         error_log.record(batch, evaluator.add(batch.predictions))
     evaluation = evaluator.evaluation()
-    return evaluation, error_log.diagnose(evaluation, evaluator.outcomes(), classifier.model_)
+    return evaluation, error_log.diagnose(evaluation, evaluator, classifier.model_)
 
 
 def test_pairs_and_their_words(
@@ -118,7 +118,7 @@ def test_trust(judged: tuple[Evaluation, Diagnosis]) -> None:
 def test_without_a_model() -> None:
     """What needs one is not there; all else is."""
     error_log, evaluator, *_ = recorded(200, 3)
-    diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator.outcomes())
+    diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator)
     assert (diagnosis.top_features, diagnosis.mistakes) == (None, ())
     assert not diagnosis.is_calibrated
     assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].confusions[0].words

@@ -57,7 +57,7 @@ def page_of(
     columns = documents.columns if has_model else None
     error_log.record(PredictedBatch(predictions, columns), evaluator.add(predictions))
     model = classifier.model_ if has_model else None
-    diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator.outcomes(), model)
+    diagnosis = error_log.diagnose(evaluator.evaluation(), evaluator, model)
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
     write_page(
