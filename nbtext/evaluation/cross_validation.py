@@ -198,7 +198,12 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         if has_ids:
             pairs = zip(batch.ids, _list_excerpts(batch), strict=True)
             known.update(zip(batch.row_numbers or (), pairs, strict=True))
-        return _check_folds(batch)
+        if batch.matrix is not None:  # features must not depend on other folds
+            require_counts(
+                batch.features,
+                "cross-validation, which selects and weights features in each fold,",
+            )
+        return batch
 
     def count(each: FeatureSettings, on_batch: OnBatch | None) -> CorpusCounts:
         blocks = (
@@ -320,17 +325,6 @@ def _list_excerpts(batch: Batch) -> list[str]:
     if batch.matrix is not None:
         return ["(a row of a matrix)"] * len(batch)
     return [" ".join(texts)[:MAX_EXCERPT] for texts in zip(*batch.columns, strict=True)]
-
-
-def _check_folds(batch: Batch) -> Batch:
-    """Return documents whose features do not depend on other folds; ModelError if those of a matrix
-    do.
-    """
-    if batch.matrix is not None:
-        require_counts(
-            batch.features, "cross-validation, which selects and weights features in each fold,"
-        )
-    return batch
 
 
 def assign_folds(documents: DocumentTable, settings: FoldSettings) -> Integers:

@@ -27,7 +27,6 @@ from nbtext.evaluation.evaluator import Evaluation, Evaluator, MultilabelEvaluat
 from nbtext.evaluation.metrics import (
     METRICS,
     MULTILABEL_METRICS,
-    MetricTotals,
     sum_outcomes,
     totals_of,
 )
@@ -35,7 +34,6 @@ from nbtext.evaluation.outcomes import (
     MultilabelOutcomes,
     Outcomes,
     PredictedBatch,
-    as_counts,
     mark_true,
     true_sets,
 )
@@ -275,7 +273,7 @@ class ErrorLog:
             evaluation=evaluation,
             intervals=compute_intervals(METRICS, *by_text(outcomes, add_up)),
             confusions=self._confusions(
-                outcomes, add_up(np.arange(len(outcomes))), labels, model, explainer
+                add_up(np.arange(len(outcomes))).cells(evaluation.labels), labels, model, explainer
             ),
             is_calibrated=model is not None and model.fitted.calibration.temperature is not None,
             trade_off=trade_off.parts(N_PARTS),
@@ -287,18 +285,11 @@ class ErrorLog:
 
     def _confusions(
         self,
-        outcomes: Outcomes,
-        totals: MetricTotals,
+        counts: dict[Cell, float],
         labels: tuple[str, ...],
         model: TrainedModel | None,
         explainer: Explainer | None,
     ) -> Confusions:
-        names = (*outcomes.labels, None)  # the last one is that of UNANSWERED
-        columns = (totals.true, totals.predicted, as_counts(totals.counts))
-        cells = zip(*(column.tolist() for column in columns), strict=True)
-        counts: dict[Cell, float] = {
-            (outcomes.labels[true], names[predicted]): count for true, predicted, count in cells
-        }
         both: dict[tuple[str, str], float] = defaultdict(int)
         for (label, predicted), count in counts.items():
             if predicted is not None and predicted != label:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, product
@@ -330,11 +330,6 @@ class Evaluator:
         """All labels of the models and of the documents, sorted."""
         return self._numbers.sorted()
 
-    def add_all(self, predictions: Iterable[Predictions]) -> None:
-        """Add all these predictions."""
-        for batch in predictions:
-            self.add(batch)
-
     def add(self, predictions: Predictions) -> Any:
         """Add predictions for documents whose labels are known, and return their outcomes."""
         outcomes = self._measure(predictions)
@@ -366,15 +361,7 @@ class Evaluator:
         costs = self._decisions.cost
         cost = None
         if costs is not None:
-            cells = zip(
-                totals.true.tolist(),
-                totals.predicted.tolist(),
-                counts.tolist(),
-                strict=True,
-            )
-            cost = sum(
-                n * costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in cells
-            )
+            cost = sum(n * costs.of(*cell) for cell, n in totals.cells(labels).items())
         totals = replace(totals, sets=self._set_counts(), cost=cost)
         columns = (totals.precision, totals.recall, totals.f1, as_counts(totals.support))
         matrix = None

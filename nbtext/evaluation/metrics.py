@@ -122,6 +122,15 @@ class MetricTotals:
         """The mean F1 of the labels that occur among the true or the predicted ones."""
         return mean_f1(self.f1, self.n_predicted + self.support)
 
+    def cells(self, labels: tuple[str, ...]) -> dict[tuple[str, str | None], float]:
+        """Return the number of documents with each true and predicted label; None in place of a
+        predicted one.
+        """
+        names = (*labels, None)  # the last one is that of UNANSWERED
+        columns = (self.true, self.predicted, as_counts(self.counts))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {(labels[true], names[predicted]): count for true, predicted, count in rows}
+
     def _by_label(self, labels: Integers, counts: Array) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
 

@@ -141,11 +141,6 @@ class Candidate:
             confidence=CONFIDENCE,
         )
 
-    @property
-    def is_of_one_label(self) -> bool:
-        """Whether each document has to have exactly one label."""
-        return self.is_linear and not self.model_settings.linear_model.is_one_vs_rest
-
 
 def list_searched(
     features: FeatureSettings, settings: ModelSettings, source: Source, given: Collection[str]
@@ -391,7 +386,11 @@ class Searching:
             each
             for each in candidates
             if each.feature_set not in left_out
-            and (self.kind.has_one_label or not each.is_of_one_label)
+            and (
+                self.kind.has_one_label
+                or not each.is_linear
+                or each.model_settings.linear_model.is_one_vs_rest
+            )
         ]
 
     @property
@@ -411,17 +410,6 @@ class Searching:
         if not candidate.is_stacked:
             self._corpora[name] = self._corpora[name].with_class_sums()
         return self._corpora[name]
-
-    def _free(self) -> None:
-        """Free what a stack does not need, and what can be counted again: the sums by class, and
-        the single words.
-        """
-        if PAIRS in self._corpora:
-            self._corpora.pop(WORDS, None)
-        if self.has_accuracy and not self._is_selective:
-            self._corpora = {
-                name: corpus.without_class_sums() for name, corpus in self._corpora.items()
-            }
 
     def take(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate, and free the others."""
@@ -514,7 +502,13 @@ class Searching:
         stacks = [each for each in self.candidates if each.is_stacked]
         for each in stacks:
             self.get(each)
-        self._free()
+        # free what a stack does not need, and what can be counted again
+        if PAIRS in self._corpora:
+            self._corpora.pop(WORDS, None)
+        if self.has_accuracy and not self._is_selective:
+            self._corpora = {
+                name: corpus.without_class_sums() for name, corpus in self._corpora.items()
+            }
         for feature_set in dict.fromkeys(each.feature_set for each in reversed(stacks)):
             own = [
                 each for each in stacks if each.feature_set == feature_set and self.is_small(each)

@@ -23,25 +23,17 @@ def compute_posteriors(
     """Return the probabilities of the labels of documents, negligible ones as 0, and the documents'
     log-likelihood.
     """
-    from scipy.sparse import vstack
+    from scipy.sparse import csr_array, vstack
 
-    calls = [partial(_posteriors, scorer, part) for part in documents.split(ROWS_SCORED_AT_ONCE)]
-    parts = parallel_calls(calls, jobs=jobs)
-    return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(
-        marginal for _, marginal in parts
-    )
+    def compute(part: DocumentTable) -> tuple[csr_array, float]:
+        scores = scorer.scores(part.indptr, part.indices, part.counts)
+        highest = scores.max(axis=1, keepdims=True)
+        shares = exp(scores - highest)
+        sums = shares.sum(axis=1, keepdims=True)
+        shares /= sums
+        shares[shares < NEGLIGIBLE_PROBABILITY] = 0
+        return csr_array(shares), float((highest + log(sums)).sum())
 
-
-def _posteriors(scorer: LinearScorer, part: DocumentTable) -> tuple[csr_array, float]:
-    """Return the probabilities of the labels of some documents, negligible ones as 0, and their
-    log-likelihood.
-    """
-    from scipy.sparse import csr_array
-
-    scores = scorer.scores(part.indptr, part.indices, part.counts)
-    highest = scores.max(axis=1, keepdims=True)
-    shares = exp(scores - highest)
-    sums = shares.sum(axis=1, keepdims=True)
-    shares /= sums
-    shares[shares < NEGLIGIBLE_PROBABILITY] = 0
-    return csr_array(shares), float((highest + log(sums)).sum())
+    calls = [partial(compute, part) for part in documents.split(ROWS_SCORED_AT_ONCE)]
+    posteriors, marginals = zip(*parallel_calls(calls, jobs=jobs), strict=True)
+    return vstack(posteriors, format="csr"), sum(marginals)

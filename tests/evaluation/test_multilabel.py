@@ -74,7 +74,8 @@ def found_by_chance(
 def evaluate(found: Predictions, *, size: int = 7) -> Evaluation:
     """Evaluate in batches."""
     evaluator = MultilabelEvaluator()
-    evaluator.add_all(part(found, start, start + size) for start in range(0, len(found), size))
+    for start in range(0, len(found), size):
+        evaluator.add(part(found, start, start + size))
     return evaluator.evaluation()
 
 

@@ -115,10 +115,10 @@ def compute_learning_curves(
         found = []
         for each in model_settings:
             evaluator = Evaluator()
-            sets = [(label,) for label in everything.labels]
-            evaluator.add_all(
-                predict_documents(training, held_out, sets, features=features, model_settings=each)
-            )
+            for batch in predict_documents(
+                training, held_out, everything.sets, features=features, model_settings=each
+            ):
+                evaluator.add(batch)
             evaluation = evaluator.evaluation()
             figures = {**evaluation.metrics, UNKNOWN_LABEL: evaluation.unknown_label or 0}
             found.append([figures.get(name, math.nan) for name in names])
