@@ -121,10 +121,11 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
 
-# Attacks, killed processes, hostile texts, tables and requests, files in the way and short fuzzing runs: the reliability figures.
+# Hostile model files and tables, killed processes, races, and short fuzzing runs: the reliability figures.
 torture: $(VENV)/.dev
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
-	$(BIN)/python tests/torture 100000
+	$(BIN)/python tests/torture
+	$(BIN)/python -m pytest -q tests/artifact/test_attacks.py
+	$(MAKE) fuzz FUZZ_RUNS=100000 || $(BIN)/python tests/fuzz replay 1000
 	for each in $(notdir $(patsubst %/__init__.py,%,$(wildcard nbtext/applications/*/__init__.py))); do $(MAKE) core WITHOUT=$$each || exit 1; done
 	$(MAKE) core
 

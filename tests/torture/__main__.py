@@ -1,74 +1,36 @@
 """Measure the reliability of nbtext, and print what was found as JSON.
 
-python tests/torture [RUNS]      all parts, a line each; RUNS executions of each fuzzer
-python tests/torture attacks     the attacks of tests/artifact
+python tests/torture             all parts, a line each
 python tests/torture kills N M   commands killed at N moments each and at every M-th step of
                                  writing
 python tests/torture models N M  every N-th hostile model, and M pairs of changes
 python tests/torture races N     every pair of commands that replace a model, N times at once
-python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
-python tests/torture foreign N   N foreign files and special files that commands find in their way
 python tests/torture tables N    every N-th of the hostile tables, mails, JSON and lines
-python tests/torture requests N  hostile requests of about N bytes, beside which /healthz is asked
 
-The figures of FAULTS count what should not happen.
+The figures of FAULTS count what should not happen. `make torture` runs the hostile model files of
+tests/artifact and the fuzzers, too.
 """
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import artifacts
 import kills
 import models
 import races
-import seams
-import texts
+import tables
 
-FUZZ = Path(__file__).parents[1] / "fuzz"
-FAULTS = {
-    "executed",
-    "not_refused",
-    "lost",
-    "silent",
-    "crashed",
-    "changed",
-    "failed",
-    "slow",
-    "large",
-    "blocked",
-    "wrong",
-}
-
-
-def fuzz(_: Path, runs: int) -> dict[str, Any]:
-    """Run the fuzzers; without their library, only the stored inputs and mutations of them."""
-    try:
-        import atheris  # noqa: F401
-
-        command = [sys.executable, str(FUZZ), "all", str(runs)]
-    except ImportError:
-        command = [sys.executable, str(FUZZ), "replay", str(runs // 100)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return {"said": done.stdout.splitlines(), "crashed": done.returncode}
-
-
+FAULTS = {"lost", "silent", "crashed", "slow", "large", "wrong"}
 # each part, and what `make torture` gives it
 PARTS: dict[str, tuple[Callable[..., dict[str, Any]], tuple[int, ...]]] = {
-    "attacks": (artifacts.attacked, ()),
     "models": (models.attack, (4, 3000)),
     "races": (races.race, (20,)),
     "kills": (kills.killed, (80, 1)),
-    "texts": (texts.fed, (1_000_000,)),
-    "foreign": (seams.protect, (60,)),
-    "tables": (seams.feed, (1,)),
-    "requests": (seams.ask, (15_000_000,)),
-    "fuzz": (fuzz, (100_000,)),
+    "tables": (tables.feed, (1,)),
 }
 
 
@@ -82,15 +44,12 @@ def run_part(name: str, *numbers: int) -> bool:
     return not any(found[fault] for fault in FAULTS & found.keys())
 
 
-def main(*arguments: str) -> int:
-    """Run the part that the arguments name, or all of them."""
-    if arguments and arguments[0] in PARTS:
-        run_part(arguments[0], *map(int, arguments[1:]))
+def main(name: str = "", *numbers: str) -> int:
+    """Run the part of a name, or all of them."""
+    if name:
+        run_part(name, *map(int, numbers))
         return 0
-    given = {name: numbers for name, (_, numbers) in PARTS.items()}
-    if arguments:
-        given["fuzz"] = (int(arguments[0]),)
-    are_well = [run_part(name, *numbers) for name, numbers in given.items()]
+    are_well = [run_part(name, *numbers) for name, (_, numbers) in PARTS.items()]
     return int(not all(are_well))
 
 

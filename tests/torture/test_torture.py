@@ -56,29 +56,6 @@ def test_models_with_extreme_numbers(tmp_path: Path) -> None:
     assert figures["wrong"] == []
 
 
-def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
-    """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no
-    crash.
-    """
-    figures = measured(tmp_path, "texts", "10000")
-    assert figures["crashed"] == 0, figures
-    outcomes = figures["texts"]
-    assert len(outcomes) == 12
-    said = {outcome["name"]: outcome["said"] for outcome in outcomes}
-    assert said["a pattern without end"].startswith(
-        "nbtext: --token-pattern: matching the token pattern with these texts takes too long"
-    )
-
-
-@pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("n_files", [4, 14])
-def test_foreign_files_stay_as_they_are(tmp_path: Path, n_files: int) -> None:
-    """Files of others where `label` and `serve` append: none is changed, none appears."""
-    figures = measured(tmp_path, "foreign", str(n_files))
-    assert figures["tried"] > 4 * n_files
-    assert figures["wrong"] == []
-
-
 @pytest.mark.exhaustive
 def test_small_files_take_little(tmp_path: Path) -> None:
     """Some of the files that would be large: an answer or one line, below 1 GB."""
@@ -86,10 +63,3 @@ def test_small_files_take_little(tmp_path: Path) -> None:
     assert figures["tried"] > 10
     assert figures["wrong"] == []
     assert figures["megabytes"] < 1000
-
-
-def test_requests_do_not_block_the_service(tmp_path: Path) -> None:
-    """Requests of 300 KB, a fiftieth of those of `make torture`, beside which /healthz is asked."""
-    figures = measured(tmp_path, "requests", "300000")
-    assert figures["tried"] > 40
-    assert figures["wrong"] == []

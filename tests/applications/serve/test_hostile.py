@@ -105,6 +105,7 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSON, lambda: fill(b'"",')),
         ("explain", JSON, lambda: fill(rb"\"", b'["', b',"]')),
         ("predict", JSON, lambda: fill(b"1", b"[", b"]")),
+        ("predict", JSON, lambda: fill(rb"\u00e4", b'{"text": "', b'"}')),
         ("predict", JSONL, lambda: fill(b"[", b'{"text": "x", "a": ', b"\n")),
     ],
     "explanations": [
@@ -117,6 +118,11 @@ HOSTILE: dict[str, list[tuple[str, str, Callable[[], bytes]]]] = {
         ("predict", JSON, lambda: gzip.compress(random.Random(1).randbytes(SIZE - 10_000), 1)),
         ("predict", JSON, lambda: LETTERS),
         ("predict", JSONL, lambda: b"[]\n" * 100_000),
+        ("explain", TEXT, lambda: b"the bins\n" * (SIZE // 9)),
+    ],
+    "encodings": [
+        ("predict", f"{TEXT}; charset={name}", lambda: fill(b"x", b"", b"-a"))
+        for name in ("punycode", "idna", "unicode_escape", "utf-7", "hz", "cp037", "zlib")
     ],
 }
 
@@ -129,7 +135,7 @@ def test_no_request_blocks_the_health_check(
     """The worst requests in parallel, as large as they may be: the health check is answered
     meanwhile.
 
-    The torture run measures how fast; on a loaded machine an answer may take some seconds.
+    On a loaded machine an answer may take some seconds.
     """
     service = start("-m", model, "-m", slow, "--timeout", 5)
     service.seconds = 20
