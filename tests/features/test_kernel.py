@@ -311,21 +311,6 @@ def test_thousands_of_classes_are_counted_apart() -> None:
     assert set(counts.documents.tolist()) == set(counts.occurrences.tolist()) == {2}
 
 
-@given(
-    word=st.text(ANY_CHARACTER, min_size=1, max_size=20).filter(
-        lambda word: not re.search(r"\s\s", word)
-    )
-)
-def test_buckets_are_those_of_scikit_learn(word: str) -> None:
-    """The absolute value of MurmurHash3, modulo the number of buckets."""
-    rows = kernel.Counter(
-        analyzer="char", ngrams=(len(word), len(word)), lowercase=False, hash_bits=30
-    ).rows([[word]])
-    assert rows.indices.tolist() == [
-        abs(murmurhash3_32(word.encode("utf-8", "surrogatepass"))) % 2**30
-    ]
-
-
 def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
     """The normal form of a word is computed once, however often the word occurs."""
     asked: list[str] = []

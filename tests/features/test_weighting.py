@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
 from nbtext.features.settings import FeatureSettings, parse_weighting
@@ -62,34 +61,6 @@ def test_weights_are_those_of_the_table(case: dict[str, Any]) -> None:
     if "idf" in case:
         np.testing.assert_allclose(
             weighting.idf, [value_of(formula) for formula in case["idf"]], rtol=1e-14
-        )
-
-
-@given(counts=COUNTS, is_log=st.booleans(), has_idf=st.booleans(), norm=st.sampled_from(NORMS))
-def test_weights_are_those_of_scikit_learn(
-    counts: np.ndarray, is_log: bool, has_idf: bool, norm: str
-) -> None:
-    """For all that both have, to 1e-12."""
-    ours = fitted(
-        counts, tf="log" if is_log else "count", idf="smooth" if has_idf else "none", norm=norm
-    )
-    theirs = TfidfTransformer(
-        sublinear_tf=is_log, use_idf=has_idf, norm=None if norm == "none" else norm
-    )
-    expected = theirs.fit_transform(csr_array(counts)).toarray()
-    np.testing.assert_allclose(
-        weighed(ours, csr_array(counts)).toarray(), expected, rtol=1e-12, atol=0
-    )
-
-
-@given(counts=COUNTS)
-def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
-    """With smooth_idf=False scikit-learn adds 1 to ln(N/df)."""
-    counts = counts[:, (counts > 0).any(axis=0)]
-    if counts.shape[1]:
-        theirs = TfidfTransformer(smooth_idf=False).fit(csr_array(counts)).idf_
-        np.testing.assert_allclose(
-            fitted(counts, idf="plain").idf, theirs - 1, rtol=1e-12, atol=1e-14
         )
 
 

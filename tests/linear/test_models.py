@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from made_rows import (
     fit,
     learn,
-    log_count_ratios,
     score_folds,
     scores_of,
     training_data,
@@ -46,47 +45,11 @@ def separable(n: int = 60, seed: int = 0) -> TrainingData:
     return training_data(matrix, classes)
 
 
-def ratios_of(data: TrainingData, positive: int, *, smoothing: float) -> Floats:
-    """The log-count ratios of a class, in the unit that NB-SVM uses."""
-    matrix = data.matrix.toarray()
-    own = matrix[data.table.classes == positive].sum(axis=0)
-    rest = matrix[data.table.classes != positive].sum(axis=0)
-    return log_count_ratios(
-        own, rest, pseudo_count=smoothing * matrix.sum() / len(data.table.counts)
-    )
-
-
 def nbsvm_weights(data: TrainingData, **settings: float) -> Floats:
     """(n_classes, n_features)"""
     scorer, _ = fit("nbsvm", data, SolverSettings(1.0), **settings)
     assert not scorer.bias.any()
     return scorer.weights()
-
-
-def test_ratios_by_hand() -> None:
-    """Documents {a, b}, {a} against {b, c}: with one more of each, p = (3, 2, 1), q = (1, 2, 2),
-    |p| = 6, |q| = 5.
-    """
-    ratios = log_count_ratios(np.array([2.0, 1, 0]), np.array([0.0, 1, 1]), pseudo_count=1.0)
-    expected = [
-        math.log((3 / 6) / (1 / 5)),
-        math.log((2 / 6) / (2 / 5)),
-        math.log((1 / 6) / (2 / 5)),
-    ]
-    np.testing.assert_allclose(ratios, expected, rtol=1e-14)
-
-
-def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
-    """Weights of documents that are twenty times smaller, with C 400 times larger, give weights
-    twenty times larger.
-    """
-    data = separable()
-    small = training_data(data.matrix / 20, data.table.classes)
-    found = [
-        fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights()
-        for each, C in ((data, 1.0), (small, 400.0))
-    ]
-    np.testing.assert_allclose(found[1], 20 * found[0], rtol=1e-3, atol=1e-3)
 
 
 def test_a_feature_that_occurs_nowhere_has_no_weight() -> None:

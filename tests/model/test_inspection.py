@@ -172,17 +172,6 @@ def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
     assert 0 < len(of_medicine) < len(whole.confused)
 
 
-def test_the_lecture(lecture: TextClassifier) -> None:
-    """Church is a word of Christians, image one of graphics; and the proportions of the classes."""
-    found = inspect(lecture, words=["church", "image"])
-    assert [view.prior for view in found.labels] == pytest.approx(
-        [0.21267169, 0.25875055, 0.26318121, 0.26539654]
-    )
-    for word, label in zip(found.words, ("soc.religion.christian", "comp.graphics"), strict=True):
-        assert max(word.classes, key=lambda pair: pair[1].log_odds)[0] == label
-        assert max(word.classes, key=lambda pair: pair[1].z)[0] == label
-
-
 def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     """Mutual information and chi-squared are what --select goes by."""
     inspector = Inspector(lecture.model_)
@@ -198,16 +187,6 @@ def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
         inspector.chi_squared,
         chi_squared(statistics.entries, statistics.occurrences, statistics.class_documents),
     )
-
-
-def test_rare_words_do_not_crowd_out_words_of_large_weight(lecture: TextClassifier) -> None:
-    """By z the first words of Christians and of graphics are those that anybody would name."""
-    first = {
-        label.label: [f.feature for f in label.features]
-        for label in inspect(lecture, by="z").labels
-    }
-    assert {"christ", "church", "christians"} <= set(first["soc.religion.christian"])
-    assert {"graphics", "image"} <= set(first["comp.graphics"])
 
 
 def test_a_matrix(tmp_path: Path) -> None:

@@ -40,14 +40,6 @@ def test_the_shares_of_all_labels(nbtext: Any, letters: Path, model: str) -> Non
     assert all(record["predicted_share"] == record["predicted"] / 84 for record in records)
 
 
-def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
-    """The interval covers the true share, which the count of predictions misses by far."""
-    result = nbtext("prevalence new.jsonl -m m --to json", cwd=spam)
-    found = {each["label"]: each for each in result.json["labels"]}["spam"]
-    assert found["low"] <= 0.1 <= found["high"]
-    assert abs(found["share"] - 0.1) < 0.5 * abs(found["predicted_share"] - 0.1)
-
-
 @pytest.mark.parametrize("kept", [1.0, 0.35])
 def test_documents_of_labels_that_have_changed(
     nbtext: Any, spam: Path, tmp_path: Path, kept: float
