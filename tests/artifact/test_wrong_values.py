@@ -40,6 +40,7 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "indicator": ({}, np.array([[label in each for label in FRUITS] for each in LISTS])),
     "negative": ({}, [[-1] if labels else [1] for labels in LISTS]),
     "numbers": ({}, list(map(len, LABELS))),
+    "targets": ({"model": "multinomial", "min_recall": (("apple", 0.1),)}, LABELS),
 }
 
 
@@ -218,6 +219,12 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     "indicator": {"label_columns": [2, (1 << 20) + 1, -1, "3", True]},
     "negative": {"label_columns": [3]},
     "numbers": {"label_columns": [3]},
+    "targets": {
+        "task.estimate.targets": [()],
+        "task.estimate.targets.0.correct": [10**9],
+        "task.estimate.optimized": [(0.5, 0.6)],
+        "model_settings": [lambda settings: {**settings, "min_recall": [["eggs", 0.1]]}],
+    },
 }
 # wrong values of which the message says something else
 SAID: dict[str, list[tuple[str, Any, str]]] = {

@@ -110,40 +110,6 @@ def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) 
     assert result.err.startswith("1 document could not be read")
 
 
-@pytest.mark.exhaustive
-def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Quoted line breaks lie at the edges of blocks."""
-    words = ["bins", "taxes", "street", "permit", "water", "school"]
-    rows = [[str(n), f'{words[n % 6]} "{n}"\n{words[n % 5]}' * (1 + n % 7)] for n in range(30_000)]
-    with (tmp_path / "t.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "text"], *rows])
-    for jobs in "13":
-        result = nbtext(f"predict t.csv -m {model} --add-columns -q -j {jobs} -o {jobs}.csv")
-        assert (result.status, result.err) == (0, "")
-    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
-    with (tmp_path / "1.csv").open(newline="") as file:
-        read = list(csv.reader(file))
-    assert [row[:2] for row in read[1:]] == rows
-    assert [len(row) for row in read] == [4] * (len(rows) + 1)
-
-
-@pytest.mark.exhaustive
-def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
-    """Batches are cut where a model has many labels."""
-    many = "".join(
-        json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n"
-        for n in range(20_000)
-    )
-    (tmp_path / "many.jsonl").write_text(many)
-    nbtext("train many.jsonl -o m --model multinomial").ok()
-    (tmp_path / "t.csv").write_text("text\n" + "".join(f"word{n}\n" for n in range(1000)))
-    result = nbtext("predict t.csv -m m --add-columns")
-    assert [line.split(",")[0] for line in result.out.splitlines()] == [
-        "text",
-        *(f"word{n}" for n in range(1000)),
-    ]
-
-
 @pytest.mark.parametrize(
     ("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)]
 )

@@ -41,34 +41,6 @@ def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
     assert [record["label"] for record in plain] != [record["label"] for record in found]
 
 
-@pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
-def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
-    """It is the confusions times what each costs, and less than that of the most probable
-    labels.
-    """
-    found = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).json
-    (_, ham_as_spam), (spam_as_ham, _) = found["confusion_matrix"]
-    assert found["mean_cost"] == pytest.approx(
-        (10 * ham_as_spam + spam_as_ham) / found["documents"]
-    )
-    careful = ("--cost", "costs.csv", "--min-probability", "0.999999", "--to", "json")
-    assert nbtext("evaluate", "spam", *how, *careful, cwd=spam).json["unanswered"] > 0
-    assert (
-        "mean cost "
-        in nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
-    )
-
-
-@pytest.mark.parametrize("line", ["ham,spam,1O", "ham,spam,"])
-def test_a_first_line_of_labels_is_not_a_header(nbtext: Any, spam: Path, line: str) -> None:
-    """Its cost is wrong, and the error names the line."""
-    (spam / "typo.csv").write_text(f"{line}\nspam,ham,2\n")
-    for command in (("predict", "spam", "-m", "m"), ("evaluate", "spam", "--folds", "3")):
-        nbtext(*command, "--cost", "typo.csv", cwd=spam).refused(
-            1, f"typo.csv:1: {line.rpartition(',')[2]!r} is not a cost"
-        )
-
-
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     """The costs of a file of predictions are those of its labels, and --fail-under mean_cost
     works.
@@ -119,6 +91,8 @@ def test_evaluate_counts_abstentions_at_their_cost(
         support["spam"] - spam_as_ham - spam_right
     )
     assert found["mean_cost"] == pytest.approx(cost / found["documents"])
+    table = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
+    assert "mean cost " in table
 
 
 WRONG = [
@@ -128,6 +102,9 @@ WRONG = [
     (b"ham,spam,inf\n", "c:1: 'inf' is not a cost"),
     (b"ham,spam,1\n\nham,spam,2\n", "c:3: the cost of ham predicted as spam is given twice"),
     (b",spam,1\n", "c:1: the true label is empty"),
+    # a first line of labels is no header
+    (b"ham,spam,1O\nspam,ham,2\n", "c:1: '1O' is not a cost"),
+    (b"ham,spam,\nspam,ham,2\n", "c:1: '' is not a cost"),
     (b"", "c: the file has no cost"),
     (b"true,predicted,cost\n", "c: the file has no cost"),
     (b"ham\xff,spam,1\n", "c:1: is not UTF-8; save it as UTF-8"),

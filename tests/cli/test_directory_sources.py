@@ -65,20 +65,6 @@ def test_results_in_the_tree_are_excluded(nbtext: Any, fruit: Path) -> None:
     assert len(ids_of(nbtext(f"predict td -m m.joblib --to tsv {patterns}"))) == 4
 
 
-def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """The output of a run is skipped; a file that is already there may be a document, and is not
-    replaced.
-    """
-    nbtext("train td -q -o m.joblib").ok()
-    arguments = "predict td -m m.joblib -o td/out.tsv --to tsv"
-    nbtext(arguments).ok()
-    whole = (fruit / "td/out.tsv").read_bytes()
-    assert whole.count(b"\n") == 4
-    again = nbtext(arguments)
-    assert again.status == 2 and "td/out.tsv is an input, a document in SOURCE td" in again.err
-    assert (fruit / "td/out.tsv").read_bytes() == whole
-
-
 BINARY = {
     "report.pdf": (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj << >> endobj stream\n", "PDF file"),
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "office document"),
@@ -110,17 +96,6 @@ def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
     assert "pdftotext" in result.err
     assert "skipped 1: zip archive" in result.err
     assert "endobj" not in nbtext("inspect m.joblib --to json").out
-
-
-def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
-    """Named by itself it is an error of one line, also as a whole file."""
-    nbtext("train td -q -o m.joblib").ok()
-    (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
-    nbtext("predict report.pdf -m m.joblib").refused(1, "report.pdf: is a PDF file, not text")
-    whole = nbtext(
-        "predict report.pdf --input-format files -m m.joblib --to jsonl",
-    )
-    assert "PDF file, not text" in whole.json["reason"]
 
 
 def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> None:

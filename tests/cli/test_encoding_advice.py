@@ -52,32 +52,6 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
     nbtext(f"predict d -m {model} --encoding klingon").refused(2, "there is no encoding 'klingon'")
 
 
-@pytest.mark.parametrize("end", str.split("json jsonl csv tsv txt"))
-@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "gb18030"])
-def test_a_valid_replacement_character_is_not_an_invalid_byte(
-    nbtext: Any, model: str, tmp_path: Path, end: str, codec: str
-) -> None:
-    """Only bytes that are not valid are counted, in each format; in JSON, an escape is valid,
-    too.
-    """
-    text = "the bins \ufffd are \ufffd full"
-    content = {
-        "json": f'[{{"text": "{text}"}},\n {{"text": "\\ufffd"}}]',
-        "jsonl": f'{{"text": "{text}"}}\n',
-    }
-    name = f"x.{end}"
-    (tmp_path / name).write_bytes(content.get(end, f"text\n{text}\n").encode(codec))
-    assert nbtext(f"predict {name} -m {model} --encoding {codec}").ok().err == ""
-    if codec == "utf-8":
-        (tmp_path / name).write_bytes(
-            (tmp_path / name).read_bytes().replace(b"full", b"f\xffll \xe2\x82")
-        )
-        assert (
-            "replaced 2 invalid bytes in 1 document"
-            in nbtext(f"predict {name} -m {model}").ok().err
-        )
-
-
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
 def test_utf_16_is_named_whatever_the_file_is_called(
     nbtext: Any, model: str, tmp_path: Path, name: str

@@ -99,24 +99,6 @@ def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
             assert (tmp_path / "out").read_bytes() == b"old"
 
 
-def test_a_small_disk(letters: Path, model: str, tmp_path: Path) -> None:
-    """The same on a disk that is full."""
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", tmp_path], check=False
-    ).returncode:
-        pytest.skip("no disk can be mounted here")
-    try:
-        (tmp_path / "out").write_bytes(b"old")
-        for command in writers(letters, model):
-            assert "no space left on device; free some space" in one_line(
-                run(*command, cwd=tmp_path)
-            )
-            assert os.listdir(tmp_path) == ["out"]
-            assert (tmp_path / "out").read_bytes() == b"old"
-    finally:
-        subprocess.run(["umount", "-l", tmp_path], check=True)
-
-
 def test_a_read_only_folder(
     letters: Path, model: str, tmp_path: Path, permissions: Callable[[], None]
 ) -> None:

@@ -2,9 +2,6 @@
 passed.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,21 +77,3 @@ def test_a_metric_that_was_not_measured_writes_no_file(nbtext: Any, tmp_path: Pa
         options = ["--fail-under", threshold, "-o", "x.json", "--report", "x.html"]
         assert nbtext("evaluate", "d.csv", "--folds", "2", *options).status == 2
         assert not list(tmp_path.glob("x.*"))
-
-
-def test_make_fails_again(tmp_path: Path) -> None:
-    write_documents(tmp_path, 1)
-    (tmp_path / "Makefile").write_text(
-        "figures.json: d.csv\n\tnbtext evaluate d.csv --folds 2 --fail-under log_loss=0 -o $@ --report page.html\n"
-    )
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for _ in range(2):
-        done = subprocess.run(
-            ["make"],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 2, done
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["Makefile", "d.csv"]

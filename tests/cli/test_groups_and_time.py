@@ -75,18 +75,6 @@ def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options:
     assert mails["documents"] == json.loads(found[0])["documents"]
 
 
-def test_forward_in_time(nbtext: Any, threads: Path) -> None:
-    """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days
-    only is never known.
-    """
-    ten = nbtext("evaluate letters.jsonl --order-field day --to json", cwd=threads).ok().json
-    assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
-    options = "--order-field day --folds 3 --coverage 0.8 --to json"
-    three = nbtext(f"evaluate letters.jsonl {options}", cwd=threads).ok().json
-    assert 252 * 0.7 < three["documents"] < 252 * 0.8
-    assert "coverage" in three
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
 def test_a_time_split_does_not_train_on_the_future(nbtext: Any, tmp_path: Path, name: str) -> None:
     """Months of one digit are in order, groups are months, and another value is an error with its

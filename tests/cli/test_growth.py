@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtext import TextClassifier, load_model, save_model
+from nbtext import load_model
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
 VIEWS = ("--view", "word:1,2", "--view", "char_wb:2,3")
@@ -78,31 +78,6 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         "approximate" not in nbtext(f"calibrate u.joblib {letters}/train {letters}/test").ok().err
     )
     assert (tmp_path / "u.joblib").read_bytes() == (tmp_path / "ab.joblib").read_bytes()
-
-
-def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
-    """A new label is added with its words; both are removed with its last document."""
-    (tmp_path / "a.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
-    (tmp_path / "b.csv").write_text("text,label\nblue round,plum\n")
-    nbtext("train a.csv --keep-sample 9 -o m").ok()
-    before = (tmp_path / "m").read_bytes()
-    nbtext("update m b.csv").ok()
-    assert list(load_model(tmp_path / "m").classes_) == ["apple", "banana", "plum"]
-    assert nbtext("predict - -m m", input=b"blue").out.split("\t")[1] == "plum"
-    nbtext("forget m b.csv").ok()
-    assert (tmp_path / "m").read_bytes() == before
-
-
-def test_labels_stay_numbers(nbtext: Any, tmp_path: Path) -> None:
-    """A model whose labels are whole numbers learns the numbers of a table, and keeps their
-    type.
-    """
-    save_model(
-        TextClassifier().fit(["red round", "yellow long"] * 2, [9, 10] * 2), str(tmp_path / "m")
-    )
-    (tmp_path / "t.csv").write_text("text,label\nblue small,11\n")
-    nbtext("update m t.csv").ok()
-    assert TextClassifier.load(tmp_path / "m").predict(["blue small"]).tolist() == [11]
 
 
 def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:

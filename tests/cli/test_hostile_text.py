@@ -1,7 +1,5 @@
 """Untrusted texts, labels and names, through the commands as typed."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -97,96 +95,6 @@ def test_no_page_holds_control_characters(nbtext: Any, tmp_path: Path, line: str
     nbtext(*line.split(), *PAGES[line]).ok()
     page = (tmp_path / "x.html").read_text()
     assert not CONTROLS.search(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
-
-
-@pytest.mark.exhaustive(every=3)
-@pytest.mark.parametrize(
-    "label", ["a\nb", "a\tb", 'a"b,c', "", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii
-)
-def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> None:
-    """From JSONL to a model, and from there to JSONL and CSV; in TSV on one line, in one column."""
-    write_rows(
-        tmp_path / "t.jsonl",
-        ({"text": text, "label": one} for text, one in (("red", label or "e"), ("green", "x"))),
-    )
-    label = label or "e"
-    nbtext("train t.jsonl -o m.joblib --smoothing 0.1").ok()
-    asked = ["predict", "t.jsonl", "-m", "m.joblib"]
-    written = label.encode("utf-8", "backslashreplace").decode()
-    as_json = nbtext(*asked, "--to", "jsonl").records
-    assert as_json[0]["label"] == (
-        label if written == label else written.replace("\\ud800", "\ud800")
-    )
-    nbtext(*asked, "-o", "t.csv", "--to", "csv").ok()
-    rows = list(csv.reader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))
-    assert rows[1][1] == written
-    assert [line.count("\t") for line in nbtext(*asked).out.split("\n")] == [2, 2, 0]
-
-
-JSON_LINES: list[tuple[str, str]] = [
-    ('{"text": "a", "text": "red", "label": "x"}', ""),
-    ('{"text": "red", "label": ' + "9" * 5000 + "}", ""),
-    ('{"text": "red", "id": 1e999999}', ""),
-    ('{"text": "\\ud800 red \\udfff"}', ""),
-    ('{"text": "red", "more": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deep"),
-    ('{"text": "red", "more": ' + '{"a":' * 100_000, "nested too deep"),
-    ('{"text": "red"', "broken JSON"),
-    ("\x00" * 100, "broken JSON"),
-    ('{"text": 7}', ""),
-    ('{"text": {"a": 1}}', "expected a string"),
-]
-
-
-def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Duplicate keys, huge numbers, lone surrogates, depth: a record each, and a reason where it
-    cannot be read.
-    """
-    (tmp_path / "t.jsonl").write_text("\n".join(line for line, _ in JSON_LINES))
-    result = nbtext(f"predict t.jsonl -m {model} --to jsonl")
-    assert (result.status, result.err.count("\n")) == (0, 1)
-    assert result.err.startswith("5 documents could not be read; the first is t.jsonl:")
-    records = result.records
-    assert len(records) == len(JSON_LINES)
-    for record, (line, reason) in zip(records, JSON_LINES, strict=True):
-        assert (
-            reason in record.get("reason", "")
-            if reason
-            else not record.get("reason", "").startswith("t.jsonl")
-        ), line
-
-
-def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """NULs, and a quote that is never closed, in CSV."""
-    (tmp_path / "nul.csv").write_bytes(b"text,id\nred\x00round,1\n\x00,2\n")
-    assert nbtext(f"predict nul.csv -m {model}").ok().out.count("\n") == 2
-    (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
-    assert "open.csv:2: a quote is opened" in nbtext("train open.csv -o x").err
-
-
-def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """Parts nested 1,000 deep, boundaries that are missing, charsets that do not exist, headers
-    without end.
-    """
-    deep = (
-        "".join(f'Content-Type: multipart/mixed; boundary="{n}"\n\n--{n}\n' for n in range(1000))
-        + "\nparking fine"
-    )
-    mails = {
-        "deep": deep,
-        "no-boundary": "Content-Type: multipart/mixed\n\nparking fine",
-        "charset": 'Content-Type: text/plain; charset="klingon; \x1b[31m"\n\nparking fine',
-        "encoding": "Content-Transfer-Encoding: base64\n\n!!!! parking",
-        "header": "Subject: " + "=?utf-8?q?a?= " * 100_000 + "\n\nparking",
-        "parameters": "Content-Type: text/plain; " + "a*0*=b;" * 100_000 + "\n\nparking",
-        "rfc822": "Content-Type: message/rfc822\n\n" * 1000 + "parking",
-    }
-    for name, mail in mails.items():
-        (tmp_path / f"{name}.eml").write_text(mail)
-    result = nbtext(
-        "predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl"
-    ).ok()
-    assert result.err.startswith("replaced 3 invalid bytes in 1 document;")  # of what was no base64
-    assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
 
 
 @pytest.mark.exhaustive(every=3)

@@ -41,28 +41,6 @@ def test_train_and_evaluate(
     assert found["expected_calibration_error"] < 0.15
 
 
-def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """`--C auto` reports the selected C, and its estimated loss is not higher than that of the
-    default.
-    """
-
-    def loss(C: str) -> tuple[str, float]:
-        options = ["--model", "nbsvm", "--weighting", "binary", "--max-features", "300", "--C", C]
-        said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), *options).err
-        return said.split("; C ")[1].split(";")[0], float(said.split("log-loss ")[1].split()[0])
-
-    chosen, minimum = loss("auto")
-    assert chosen != "1"
-    assert minimum < loss("1")[1]
-
-
-def test_folds(nbtext: Any, letters: Path) -> None:
-    """Cross-validation takes them like any model."""
-    options = "--folds 4 --model nbsvm --max-features 300 --to json"
-    found = nbtext(f"evaluate {letters}/train {options}").json
-    assert (found["documents"], found["accuracy"] > 0.85) == (336, True)
-
-
 @pytest.mark.skipif(
     not HAS_KERNEL, reason="the kernel is not compiled, and Newton's method stops elsewhere"
 )

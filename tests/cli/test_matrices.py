@@ -103,12 +103,14 @@ def test_a_matrix_says_what_its_texts_say(
         "--view word:1 --view char_wb:2,3:tfidf --model svm",
         "--weighting binary",
         "--hash-bits 12",
+        "--vocabulary words.txt --max-features 2",
     ],
 )
 def test_a_model_of_a_matrix_is_that_of_its_texts(
     nbtext: Any, letters: Path, tmp_path: Path, options: str
 ) -> None:
     """To the byte, through a pipe, however the features are selected and weighted."""
+    (tmp_path / "words.txt").write_text("noise\npermit\nstreet\ntrash\nzzz\n")
     features, _, model = options.partition(" --model ")
     chosen = ("--model", model) if model else ()
     train = str(letters / "train")
@@ -357,16 +359,3 @@ def test_broken_matrix_market(nbtext: Any, tmp_path: Path, content: bytes) -> No
     """One line names the file; a header that claims much allocates nothing."""
     (tmp_path / "x.mtx").write_bytes(content)
     nbtext("train x.mtx --label a -o m.joblib", PYTHONWARNINGS="ignore").refused(1, "x.mtx")
-
-
-def test_vectorize_selects_what_train_selects(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A given vocabulary is selected from, as by `train`."""
-    words = ["noise", "permit", "street", "trash", "zzz"]
-    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
-    features = "--vocabulary words.txt --max-features 2"
-    nbtext(f"vectorize {letters}/train {features} -o x.mtx").ok()
-    nbtext(f"train {letters}/train {features} -o m.joblib").ok()
-    assert (tmp_path / "x.mtx").read_text().splitlines()[2].split()[1] == "2"
-    nbtext(f"vectorize {letters}/train {features} -o x.npz").ok()
-    nbtext("train x.npz -o n.joblib").ok()
-    assert (tmp_path / "m.joblib").read_bytes() == (tmp_path / "n.joblib").read_bytes()

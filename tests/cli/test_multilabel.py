@@ -108,34 +108,6 @@ def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
     nbtext("update c test.csv -o d").ok()
 
 
-def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
-    """Several prefixes on one late line make a model of several labels, unless one is wanted."""
-    lines = ["__label__food soup", "__label__animals dog"] * 20
-    (folder / "one.txt").write_text("\n".join(lines))
-    (folder / "two.txt").write_text("\n".join([*lines, "__label__food __label__animals soup dog"]))
-    assert "multi-label" not in nbtext("train one.txt -o one").err
-    assert "multi-label" in nbtext("train two.txt -o two").err
-    said = "two.txt:41: the document has 2 labels (food, animals), but exactly one is expected"
-    nbtext("update one two.txt").refused(1, said)
-
-
-def test_commas_are_not_separators(nbtext: Any, folder: Path) -> None:
-    """Without --label-separator, a cell is one label."""
-    (folder / "t.csv").write_text('text,label\ndog cat,"a,b"\nsoup,c\nbread,c\ncow,"a,b"\n')
-    done = nbtext("train t.csv -o x")
-    assert "4 documents, 2 labels" in done.err
-    assert "several" not in done.err
-
-
-def test_a_missing_label_is_not_an_empty_list(nbtext: Any, folder: Path) -> None:
-    """`[]` is a document without label; a document without the key is an error."""
-    with (folder / "train.jsonl").open("a") as file:
-        file.write('{"text": "no key"}\n')
-    nbtext("train train.jsonl -o x").refused(
-        1, "train.jsonl:151: the document has no label; its keys or columns are: text"
-    )
-
-
 def test_predictions(nbtext: Any, folder: Path) -> None:
     """One record for each document, with the labels above their thresholds, and options that change
     them.
@@ -166,54 +138,6 @@ def test_predictions(nbtext: Any, folder: Path) -> None:
     assert {"animals", "food"} <= set(first["label_set"])
 
 
-def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
-    """TSV and CSV join labels by the separator of training; CSV without a document still has the
-    header.
-    """
-    (folder / "t.txt").write_text("dog cat soup bread\n")
-    command = "predict t.txt --input-format lines"
-    row = nbtext(f"{command} -m c").out.rstrip("\n").split("\t")
-    assert set(row[1].split("|")) == {"animals", "food"}
-    assert len(row[2].split("|")) == 2
-    (folder / "empty.txt").write_text("")
-    empty = nbtext("predict empty.txt --input-format lines -m c --to csv")
-    assert empty.out == "id,labels,probabilities\n"
-    nbtext(f"{command} -m m --to fasttext").refused(
-        2, "the label 'cities & towns' is empty or contains a space"
-    )
-    header = nbtext(f"{command} -m m --to header")
-    assert "a mail header can hold one label, and the model is a multi-label model" in header.err
-
-
-def test_evaluate(nbtext: Any, folder: Path) -> None:
-    """All metrics, thresholds for scripts, folds; the label of a hostile file name or label is
-    escaped.
-    """
-    done = nbtext(
-        "evaluate test.jsonl -m m --to json --fail-under micro_f1=0.8,f1:food=0.5",
-    ).ok()
-    found = done.json
-    for name in (
-        "micro_f1",
-        "macro_f1",
-        "example_f1",
-        "subset_accuracy",
-        "precision_at_1",
-        "precision_at_3",
-        "precision_at_5",
-        "classwise_calibration_error",
-    ):
-        assert 0 <= found[name] <= 1
-    assert [score["label"] for score in found["per_label"]] == list(LABELS)
-    below = ["--threshold", "0.98", "--fail-under", "micro_f1=1,subset_accuracy=1"]
-    failed = nbtext("evaluate", "test.jsonl", "-m", "m", *below)
-    assert (failed.status, "micro_f1 is 0." in failed.err) == (3, True)
-    folds = nbtext("evaluate train.jsonl --folds 5 --to json")
-    assert folds.json["documents"] == 150
-    assert folds.json["micro_f1"] > 0.9
-    assert nbtext("evaluate train.jsonl --folds 5 --to json -j 2").out == folds.out
-
-
 def test_models_of_different_kinds(nbtext: Any, folder: Path, model: str) -> None:
     """What compares, merges or calibrates says in one line that it cannot, and what to do."""
     for arguments in (
@@ -241,26 +165,3 @@ def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
     write_jsonl(folder / "lists.jsonl", [("dog", ["a"]), ("soup", ["c"])])
     nbtext("evaluate lists.jsonl -m one").ok()
     nbtext("predict test.jsonl -m one").ok()
-
-
-@pytest.mark.exhaustive(every=2)
-@pytest.mark.parametrize("model", ["svm", "nbsvm"])
-def test_linear_models(nbtext: Any, folder: Path, model: str) -> None:
-    """They are trained, evaluated, asked and shown; adding documents is refused in one line."""
-    options = ("--model", model, "--weighting", "log-tfidf", "--optimize", "macro_f1")
-    messages = nbtext("train", "train.jsonl", *options, "-o", "s").ok().err
-    trained = messages.splitlines()[-1]  # a warning may precede it without the kernel
-    assert trained.startswith(f"{model}, multi-label: 150 documents, 3 labels")
-    assert "; C 1; estimated micro F1 " in trained
-    assert "(5 folds, 10 duplicates left out together)" in trained
-    evaluated = nbtext("evaluate test.jsonl -m s --to json --report p.html").ok().json
-    assert evaluated["micro_f1"] > 0.9
-    assert len({each["threshold"] for each in evaluated["per_label"]}) > 1
-    folds = nbtext("evaluate", "train.jsonl", "--folds", "3", *options, "--to", "json").ok()
-    assert folds.json["micro_f1"] > 0.85
-    explained = nbtext("explain test.jsonl -m s --to jsonl").ok().records
-    assert {each["label"] for each in explained} == set(LABELS)
-    assert "thresholds  from" in nbtext("inspect s --to table").ok().out
-    nbtext("update s train.jsonl -o x").refused(
-        1, f"documents cannot be added to or removed from {model} models"
-    )

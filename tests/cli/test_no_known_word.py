@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from made_texts import make_texts
 
-from nbtext import TextClassifier
-
 
 def write_csv(path: Path, rows: list[tuple[str, Any]]) -> str:
     lines = io.StringIO()
@@ -64,23 +62,3 @@ def test_min_known(nbtext: Any, tmp_path: Path) -> None:
     assert found[2]["reason"] == "the share 0.000000 of the tokens is known, below 0.6"
     assert found[2]["scores"] == json.loads(free.out.splitlines()[2])["scores"]
     nbtext(f"{command} --min-known 2", input=lines).refused(2, "--min-known")
-
-
-def test_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """Each label gets the share of documents that have it, and is predicted by its threshold."""
-    rows = [{"text": text, "label": [label, "thing"]} for text, label in make_texts(240)]
-    data = tmp_path / "t.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for model in ("auto", "svm"):
-        out = str(tmp_path / model)
-        nbtext(f"train {data} --model {model} -o {out}").ok()
-        folds = nbtext(f"evaluate {data} --folds 5 --model {model} --to json").json
-        assert folds["micro_f1"] > 0.85
-        ask = f"predict - -m {out} --to jsonl"
-        answer = nbtext(ask, input=b"zzz\n").json
-        assert answer["labels"][0] == "thing"
-        withheld = nbtext(f"{ask} --min-known 0.1", input=b"zzz\n").json
-        assert withheld["labels"] == []
-        assert "below 0.1" in withheld["reason"]
-        classifier = TextClassifier.load(out)
-        assert classifier.predict(["zzz", ""]) == [tuple(answer["labels"])] * 2

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -128,22 +127,6 @@ def test_linear_models_of_documents_in_blocks(letters: Path, tmp_path: Path) -> 
 
 
 @needs_kernel
-@pytest.mark.parametrize("n_bytes", [0, 10_000, 40_000])
-def test_a_full_disk_leaves_nothing(n_bytes: int, letters: Path, tmp_path: Path) -> None:
-    """The error is one line, whichever file does not fit."""
-    limit = resource.RLIMIT_FSIZE, (n_bytes, n_bytes)
-    train = ("train", str(letters / "train"), "--model", "nbsvm", "-q", "-o", "model")
-    with stored(*train, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(*limit)) as process:
-        said = process.communicate()[1]
-    assert process.returncode == 1
-    assert said == (
-        f"nbtext: a temporary file in {tmp_path}: cannot be written: file too large; "
-        "the limit of file sizes is too low (ulimit -f)\n"
-    )
-    assert os.listdir(tmp_path) == []
-
-
-@needs_kernel
 def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
     """While documents are stored, or their model is fitted."""
     train = (
@@ -163,33 +146,6 @@ def test_an_interrupt_leaves_nothing(letters: Path, tmp_path: Path) -> None:
         process.communicate()
     assert process.returncode == 130
     assert os.listdir(tmp_path) == []
-
-
-@needs_kernel
-def test_a_given_vocabulary(letters: Path, tmp_path: Path) -> None:
-    """Some of its words may occur in no document: the stored documents get the columns of the
-    others.
-    """
-    words = sorted(
-        {
-            word
-            for path in (letters / "train").glob("*/*")
-            for word in path.read_text().lower().split()
-        }
-    )
-    (tmp_path / "words.txt").write_text(
-        "\n".join(["aaaa", *(word for word in words if word.isalpha()), "zzzz"])
-    )
-    train = ("train", str(letters / "train"), "--model", "nbsvm", "--vocabulary", "words.txt")
-    with stored(*train, "-o", "stored", cwd=tmp_path) as process:
-        assert process.wait() == 0
-    subprocess.run([*NBTEXT, *train, "-o", "usual", "-q"], cwd=tmp_path, check=True)
-    found = []
-    for model in ("stored", "usual"):
-        evaluate = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "-q", "--to", "json"]
-        done = subprocess.run(evaluate, cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
-        found.append(json.loads(done.stdout)["accuracy"])
-    assert found[0] == pytest.approx(found[1], abs=0.02)
 
 
 def test_a_search_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,20 +6,6 @@ from typing import Any
 import pytest
 
 
-def test_a_kept_sample_chooses_as_the_texts_do(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """With all documents kept, the model is the one that training on the texts gives, to the
-    byte.
-    """
-    keep = ["--keep-sample", "1000"]
-    for arguments in (
-        [str(letters / "train"), *keep, "-o", "kept"],
-        [str(letters / "train"), *keep, "--model", "complement", "-o", "wanted"],
-        ["kept", *keep, "--model", "complement", "-o", "again"],
-    ):
-        nbtext("train", *arguments).ok()
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "wanted").read_bytes()
-
-
 def test_what_is_carried_over_is_said(nbtext: Any, letters: Path) -> None:
     """The same model stays as it is; another one has the smoothing alone."""
     trained = nbtext(f"train {letters}/train --model multinomial -o model")

@@ -1,17 +1,13 @@
 """`train --model best`, as a user types it."""
 
-import gzip
 import json
 import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from made_files import write_rows
-
-from nbtext import TextClassifier
 
 
 @pytest.fixture(scope="module")
@@ -59,49 +55,6 @@ def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) 
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert re.search(r"^ stacked .*◂$", trained.err, re.MULTILINE)
     assert re.search(r"^stacked: 0\.\d+ × \w+ .*of char_wb:1,5", trained.err, re.MULTILINE)
-
-
-def test_the_same_model_in_python(nbtext: Any, few: Path, tmp_path: Path) -> None:
-    """`TextClassifier(model="best")` finds the model that the command finds, with options that both
-    keep.
-    """
-    paths = sorted((few / "train").glob("*/*.txt"))
-    texts = [path.read_text() for path in paths]
-    labels = [path.parent.name for path in paths]
-    for options, parameters in (((), {}), (("--ngrams", "1,2"), {"ngrams": (1, 2)})):
-        nbtext("train", str(few / "train"), "-o", "m", "--model", "best", *options).ok()
-        found = TextClassifier(model="best", **parameters).fit(texts, labels)
-        saved = TextClassifier.load(tmp_path / "m")
-        np.testing.assert_array_equal(found.predict_proba(texts), saved.predict_proba(texts))
-
-
-def test_documents_are_not_added_to_a_stack(nbtext: Any, few: Path) -> None:
-    """It is refused in one line, as for other linear models; `inspect` shows the parts."""
-    source = str(few / "train")
-    views = "--view word:1,2 --view char_wb:1,3"
-    nbtext(f"train {source} --model stacked {views} --weighting binary-l2 -o m").ok()
-    for command in (
-        ["update", source, "-m", "m"],
-        ["forget", source, "-m", "m"],
-        ["merge", "m", "m"],
-    ):
-        nbtext(*command, "-o", "n").refused(1, "models, which are not fitted to sums of counts")
-    shown = nbtext("inspect m --to json").json
-    assert {part["view"] for part in shown["parts"]} == {"word:1,2", "char_wb:1,3"}
-
-
-def test_standard_input_is_read_once(nbtext: Any, tmp_path: Path) -> None:
-    """Short texts need a second reading, for which the texts are kept. Compressed files are read
-    again.
-    """
-    lines = "".join(f'{{"text": "red apple {i}!", "label": "{"ab"[i % 2]}"}}\n' for i in range(40))
-    (tmp_path / "x.jsonl").write_text(lines)
-    arguments = "--model best --input-format jsonl"
-    assert "characters" in nbtext(f"train - {arguments} -o piped", input=lines.encode()).ok().err
-    nbtext(f"train x.jsonl {arguments} -o file").ok()
-    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    nbtext(f"train x.jsonl.gz {arguments} -o compressed").ok()
-    assert len({(tmp_path / model).read_bytes() for model in ("piped", "file", "compressed")}) == 1
 
 
 @pytest.mark.exhaustive
@@ -168,18 +121,3 @@ def test_texts_without_spaces_get_advice(
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
     for options in ("--ngrams 1,2", "--model best", "-q"):
         assert "script without spaces" not in nbtext(f"train texts.jsonl -o m {options}").err
-
-
-def test_documents_with_several_labels(nbtext: Any, tmp_path: Path) -> None:
-    """The table names micro F1; nested folds are for one label."""
-    lines = [
-        {"text": f"{'red' if i % 2 else 'blue'} w{i % 9} x{i}", "label": ["a", "b"][i % 2 :]}
-        for i in range(80)
-    ]
-    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    trained = nbtext("train texts.jsonl -o m --model best")
-    assert (trained.status, "micro F1   estimate" in trained.err) == (0, True), trained.err
-    assert nbtext("evaluate texts.jsonl -m m --to json").json["micro_f1"] > 0.9
-    nbtext("evaluate texts.jsonl --folds 3 --model best").refused(
-        1, "give documents with one label each"
-    )

@@ -98,9 +98,3 @@ def test_exported_weights(nbtext: Any, model: str, tmp_path: Path) -> None:
 def test_cells(rows: str, safe: str) -> None:
     """Numbers stay numbers; quoting and line ends stay as they are."""
     assert escape_formulas(rows) == safe
-
-
-def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """`-o FILE.mjs` implies --to js."""
-    nbtext(f"export {model} -o x.mjs").ok()
-    assert "export function classify" in (tmp_path / "x.mjs").read_text()

@@ -282,34 +282,6 @@ def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
         )
 
 
-def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
-    """A model file whose targets do not fit its labels or its estimate is not a model."""
-    from dataclasses import replace
-
-    from nbtext.artifact.model import load_model_file, save_model_file
-    from nbtext.errors import ArtifactError
-
-    nbtext("train train.csv -o m --min-recall ham=0.99", cwd=mails).ok()
-    model = load_model_file(mails / "m")
-    settings = model.fitted.model_settings
-    estimate = model.fitted.estimate
-    assert estimate is not None
-    target = estimate.targets[0]
-    other_label = replace(settings, min_recall=(("eggs", 0.99),))
-    damaged = [replace(model.fitted, model_settings=other_label)]
-    for changes in (
-        {"targets": ()},
-        {"targets": (replace(target, correct=10**9),)},
-        {"optimized": (0.5, 0.6)},
-    ):
-        task = replace(model.fitted.task, estimate=replace(estimate, **changes))
-        damaged.append(replace(model.fitted, task=task))
-    for fitted in damaged:
-        save_model_file(replace(model, fitted=fitted), mails / "damaged")
-        with pytest.raises(ArtifactError):
-            load_model_file(mails / "damaged")
-
-
 def test_values_of_targets_are_shown_as_they_are_typed(nbtext: Any, letters: Path) -> None:
     """By inspect, and by the error of models that cannot be merged; no list of models is cut."""
     for name, more in (("a", "--min-precision trash=0.9"), ("b", "")):

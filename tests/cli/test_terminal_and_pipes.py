@@ -200,16 +200,6 @@ def test_a_model_that_is_redirected(model: str, letters: Path, command: str) -> 
     assert Path(model).read_bytes() == before
 
 
-def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
-    """Without the option, a model of separate fields refuses a text, and says what to type."""
-    rows = "free money,see you at lunch,spam\nlunch,the soup is free,ham\n"
-    (tmp_path / "mail.csv").write_text("subject,body,label\n" + rows * 3)
-    fields = "--text-field subject,body --separate-fields"
-    nbtext(f"train mail.csv {fields} -o m").ok()
-    assert nbtext("inspect m --word subject:free --word body:free").ok().out.count("free") >= 4
-    nbtext("predict mail.csv --text-field subject -m m").refused(2, fields)
-
-
 @pytest.mark.parametrize(
     "command", ["predict lines.txt -m m -o p.csv", "vectorize lines.txt -o p.npz"]
 )

@@ -92,67 +92,6 @@ def test_predictions(nbtext: Any, corpora: dict[str, str], form: str) -> None:
     assert by_file["log_loss"] == pytest.approx(by_model["log_loss"], abs=1e-5)
 
 
-@pytest.mark.parametrize("model", [(), ("--model", "best")])
-def test_folds(nbtext: Any, model: tuple[str, ...]) -> None:
-    """The model of a fold does not know a label whose only document is in the fold."""
-    rows = [
-        (f"{text} {word}", label)
-        for label, texts in KNOWN.items()
-        for text in texts
-        for word in ("old", "new")
-    ]
-    write("s.jsonl", [*rows, ("green frog", "animal")])
-    found = nbtext("evaluate", "s.jsonl", "--folds", "2", *model, "--to", "json").ok().json
-    assert found["unknown_label"] == 1
-    assert found["log_loss"] < 2
-
-
-@pytest.mark.parametrize("way", ["-m", "--predictions"])
-def test_several_labels(nbtext: Any, way: str) -> None:
-    """A document with such a label, and others, is left out of what probabilities are measured
-    by.
-    """
-    known: list[tuple[str, Any]] = [
-        (text, [label]) for label, texts in KNOWN.items() for text in texts
-    ]
-    known += [("apple and iron", ["fruit", "metal"]), ("bolt and pear", ["metal", "fruit"])]
-    write("known.jsonl", known)
-    write("all.jsonl", [*known, ("frog and apple", ["animal", "fruit"]), ("toad", ["animal"])])
-    nbtext("train known.jsonl -o m").ok()
-    found = []
-    for name in ("known", "all"):
-        nbtext(f"predict {name}.jsonl -m m -o p.jsonl").ok()
-        asked = {"-m": "m", "--predictions": "p.jsonl"}[way]
-        found.append(nbtext(f"evaluate {name}.jsonl {way} {asked} --to json").ok().json)
-    without, together = found
-    assert (without.get("unknown_label"), together["unknown_label"]) == (None, 2)
-    error = "classwise_calibration_error"
-    assert together[error] == pytest.approx(without[error], abs=1e-12)
-    assert together["micro_recall"] < without["micro_recall"]
-
-
-def test_compare(nbtext: Any, corpora: dict[str, str]) -> None:
-    """Each format says how many documents there are; tests of the comparison measure them."""
-    write("more.jsonl", [(text, "animal") for text in OTHERS])
-    nbtext("train", corpora["train"], "-o", "a.joblib").ok()
-    nbtext("train", corpora["train"], "more.jsonl", "-o", "b.joblib").ok()
-    ask = f"compare {corpora['all']} -m a.joblib -m b.joblib --report page.html --to"
-    assert nbtext(f"{ask} json").ok().json["unknown_label"] == 2
-    assert ",unknown_label" in nbtext(f"{ask} csv").ok().out
-    said = "2 with a label that the model does not know"
-    assert said in " ".join(nbtext(f"{ask} table").ok().out.split())
-    assert said in Path("page.html").read_text()
-
-
-def test_learning_curves(nbtext: Any) -> None:
-    """The model of a part does not know the labels that the part lacks."""
-    write("s.jsonl", [(f"w{k} x{n}", f"l{k}") for k in range(20) for n in range(4)])
-    how = "compare s.jsonl --sizes 8,60 --models multinomial"
-    small, whole = nbtext(f"{how} --to json").ok().json["points"]
-    assert small["unknown_label"] > whole["unknown_label"]
-    assert "left out of the log-loss" in " ".join(nbtext(f"{how} --to table").ok().out.split())
-
-
 def test_labels_alone(nbtext: Any) -> None:
     """Predicted labels without probabilities are of no model, so none of the true ones is unknown
     to it.
