@@ -19,7 +19,6 @@ from nbtext.records import LazyProperty, frozen
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 SUMMED = 1024  # documents whose counts are summed at once
-PART_DOCUMENTS = 1024  # that are loaded at once
 # of documents without a token: the last to be retained, so that others are always in a sample
 EMPTY_HASH = 2**64 - 1
 OPTIONAL_COLUMNS = ("weights", "rows", "groups", "token_lengths", "n_tokens")
@@ -309,16 +308,6 @@ class DocumentTable:
 
     # As of documents that are stored in a file:
 
-    @property
-    def part_bounds(self) -> list[int]:
-        """The parts of the documents that are loaded one by one: part b begins at bounds[b]."""
-        return [*range(0, len(self), PART_DOCUMENTS), len(self)]
-
-    def load(self, part: int) -> DocumentTable:
-        """Return the documents of a part."""
-        start = part * PART_DOCUMENTS
-        return self.slice(start, min(start + PART_DOCUMENTS, len(self)))
-
     def features(self) -> Iterator[tuple[Any, Integers, Integers32]]:
         """Yield some documents, and their features as compressed sparse rows without values, until
         all were yielded.
@@ -499,20 +488,13 @@ def take_smallest(
     size: int | None,
     *,
     places: Integers32 | None = None,
-    columns: Sequence[Integers32] = (),
 ) -> DocumentTable:
     """Return the `size` documents (None: all) of several parts with the smallest hashes, sorted by
     hash and class.
 
     places   (n_classes,), the place of each class in sorted order; None: classes have sorted
              numbers
-    columns  for each part, the new column of each feature; empty: features keep their columns
     """
-    if columns:
-        parts = [
-            replace(part, indices=own[part.indices])
-            for part, own in zip(parts, columns, strict=True)
-        ]
     documents = concatenate(parts)
     order = documents.order(documents.classes if places is None else places[documents.classes])
     return documents.take(order[:size])

@@ -92,26 +92,20 @@ class ArrayFile:
 
 
 class MappedArrays:
-    """Groups of arrays of zeros, in memory, or mapped from a temporary file without a name, which
-    goes with the last array.
+    """Groups of arrays of zeros, mapped from a temporary file without a name, which goes with the
+    last array.
 
     The whole file is allocated at first, so that writing to the arrays cannot fill the disk.
 
-    folder  of the file; None: in memory
+    folder  of the file
     groups  type and length of the arrays of each group; later, the arrays
 
     raises  OutputError: the folder has too little space, or the file cannot be made
     """
 
-    def __init__(self, folder: str | None, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
+    def __init__(self, folder: str, groups: Sequence[Sequence[tuple[Any, int]]]) -> None:
         import mmap
 
-        self._memory = None
-        if folder is None:
-            self.groups = [
-                tuple(np.zeros(length, dtype) for dtype, length in group) for group in groups
-            ]
-            return
         sizes = [
             [-(-np.dtype(dtype).itemsize * length // 64) * 64 for dtype, length in group]
             for group in groups
@@ -146,8 +140,6 @@ class MappedArrays:
     def _advise(self, advice: str, group: int) -> None:
         import mmap
 
-        if self._memory is None:
-            return
         first, last = self._bounds[group : group + 2]
         if last > first and hasattr(mmap, advice):  # Windows has none
             self._memory.madvise(getattr(mmap, advice), first, last - first)

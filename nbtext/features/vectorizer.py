@@ -17,7 +17,7 @@ from nbtext.features.document_table import DocumentTable, concatenate
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.features.weighting import Weighting, document_frequencies
+from nbtext.features.weighting import Weighting
 from nbtext.settings import convert_parameters
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Vectorizer:
         classes = self._classes(y, len(rows))
         if self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
-        frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
+        frequencies = np.bincount(rows.indices, minlength=self._n_columns(features))
         self.weighting_ = Weighting.fitted(
             self.settings,
             features,

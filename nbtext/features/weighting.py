@@ -194,13 +194,6 @@ class WeightingOfViews(Weighting):
         )
 
 
-def document_frequencies(indices: Integers32, *, n_features: int) -> Integers:
-    """Return the number of documents that have each feature, (n_features,); a row must not repeat a
-    feature.
-    """
-    return np.bincount(indices, minlength=n_features).astype(np.int64)
-
-
 def term_frequencies(indptr: Array, counts: Array, *, tf: str) -> Floats:
     """Return the term frequency of each entry, (n_entries,) float64."""
     formula = TERM_FREQUENCIES[tf].formula

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.features.csr import running_sums
+from nbtext.features.csr import join_bounds, running_sums
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.kernel import HAS_KERNEL
@@ -43,6 +43,7 @@ from nbtext.records import frozen
 MIN_BLOCKS = 64
 # ranges of hashes for each block, at most; a thread that writes the blocks has one range in memory
 RANGES = 2
+DOCUMENTS_WEIGHED_AT_ONCE = 1024  # of those in memory
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 
 
@@ -101,6 +102,21 @@ class CompactMatrix:
         check_finite(shared)
         return cls(
             columns, ends, features[is_shared], shared, rows, indices[single], values[single]
+        )
+
+    @classmethod
+    def join(cls, columns: Integers32, parts: Sequence[CompactMatrix]) -> CompactMatrix:
+        """Return the documents of all parts, one part after the other."""
+        starts = running_sums([len(part.indptr) - 1 for part in parts]).astype(np.int32)
+        entries: list[list[Array]] = [
+            [part.features for part in parts],
+            [part.values for part in parts],
+            [part.single_rows + start for part, start in zip(parts, starts, strict=False)],
+            [part.single_columns for part in parts],
+            [part.single_values for part in parts],
+        ]
+        return cls(
+            columns, join_bounds([part.indptr for part in parts]), *map(np.concatenate, entries)
         )
 
     @property
@@ -179,13 +195,7 @@ class CompactDocuments:
         self, data: TrainingData, classes: Sequence[int], *, has_intercept: bool, jobs: int = 1
     ) -> None:
         documents = data.documents
-        folder = None
-        self.n_blocks = 1
-        n_parts = len(documents.part_bounds) - 1
-        if isinstance(documents, StoredDocuments):
-            folder = documents.spill.folder
-            self.n_blocks = min(max(MIN_BLOCKS, n_parts // RANGES), len(data))
-        self.is_on_disk = folder is not None
+        self.is_on_disk = isinstance(documents, StoredDocuments)
         self._data = data
         self._classes = list(classes)
         self._has_intercept = has_intercept
@@ -194,12 +204,31 @@ class CompactDocuments:
             frequencies += sum_columns(features, None, len(frequencies))
         frequencies[data.n_features :] = len(data)
         self.columns, places = order_features(frequencies, min(2, len(data)))
+        if isinstance(documents, StoredDocuments):
+            self._write(documents, places, jobs)
+            return
+        self.n_blocks = 1
+        parts = [
+            self._make_compact(part, places) for part in documents.split(DOCUMENTS_WEIGHED_AT_ONCE)
+        ]
+        self.blocks = [self._make_block(0, CompactMatrix.join(self.columns, parts))]
+
+    def _make_compact(self, documents: DocumentTable, places: Integers32) -> CompactMatrix:
+        return CompactMatrix.of(
+            self._data.weigh(documents), self.columns, places, is_adding=self._has_intercept
+        )
+
+    def _write(self, documents: StoredDocuments, places: Integers32, jobs: int) -> None:
+        """Store the documents as blocks of a file, with the state of each in each problem."""
+        folder = documents.spill.folder
+        n_parts = len(documents.part_bounds) - 1
+        self.n_blocks = min(max(MIN_BLOCKS, n_parts // RANGES), len(documents))
         is_shared = places >= 0
-        sizes = np.zeros((2, len(data)), dtype=np.int64)
+        sizes = np.zeros((2, len(documents)), dtype=np.int64)
         for rows, indptr, features in documents.features():
             sizes[0, rows] = np.diff(running_sums(is_shared[features])[indptr])
             sizes[1, rows] = np.diff(indptr) - sizes[0, rows]
-        sizes[0] += has_intercept
+        sizes[0] += self._has_intercept
         # the first entry of each document in its block, of the shared features, and of those of one
         # document
         self._bounds = [
@@ -212,15 +241,18 @@ class CompactDocuments:
             for m, n in entries
         ]
         self._entries = MappedArrays(folder, kinds)
-        for _ in parallel_map(partial(self._store, places), range(n_parts), jobs=jobs):
+        store = partial(self._store, documents, places)
+        for _ in parallel_map(store, range(n_parts), jobs=jobs):
             pass
-        if isinstance(documents, StoredDocuments):
-            documents.spill.close()  # whose documents are stored as blocks now
-        # in memory, the state of a class is made for each fit
-        n_kept = len(self._classes) if self.is_on_disk else 0
-        lengths = [n_kept * (len(shared) - 1) for shared, _ in self._bounds]
+        documents.spill.close()  # whose documents are stored as blocks now
+        lengths = [len(self._classes) * (len(shared) - 1) for shared, _ in self._bounds]
         self._state = MappedArrays(folder, [((ROW, length),) for length in lengths])
-        self.blocks = [self._make_block(number) for number in range(self.n_blocks)]
+        self.blocks = [
+            self._make_block(number, CompactMatrix(self.columns, shared, *entries))
+            for number, ((shared, _), entries) in enumerate(
+                zip(self._bounds, self._entries.groups, strict=True)
+            )
+        ]
 
     def _documents(self, block: int) -> slice:
         """Return the documents of a block: every n-th one, so that duplicates are in as many blocks
@@ -228,14 +260,12 @@ class CompactDocuments:
         """
         return slice(block, None, self.n_blocks)
 
-    def _store(self, places: Integers32, part: int) -> None:
+    def _store(self, documents: StoredDocuments, places: Integers32, part: int) -> None:
         """Store a part of the documents in the blocks."""
-        first, last = self._data.documents.part_bounds[part : part + 2]
+        first, last = documents.part_bounds[part : part + 2]
         blocks = np.arange(first, last) % self.n_blocks
         order = np.argsort(blocks, kind="stable")
-        own = CompactMatrix.of(
-            self._data.load(part, order), self.columns, places, is_adding=self._has_intercept
-        )
+        own = self._make_compact(documents.load(part).take(order), places)
         singles = running_sums(np.bincount(own.single_rows, minlength=last - first))
         starts = np.searchsorted(blocks[order], np.arange(self.n_blocks + 1)).tolist()
         for block, (begin, end) in enumerate(pairwise(starts)):
@@ -253,16 +283,11 @@ class CompactDocuments:
             single_values[to_single] = own.single_values[single]
             self._entries.release(block)
 
-    def _make_block(self, number: int) -> DocumentBlock:
-        data = self._data
+    def _make_block(self, number: int, compact: CompactMatrix) -> DocumentBlock:
         documents = self._documents(number)
-        compact = CompactMatrix(
-            self.columns, self._bounds[number][0], *self._entries.groups[number]
-        )
-        weights = data.document_weights[documents]
-        return DocumentBlock(
-            number, documents, compact, weights, partial(data.is_of, documents=documents)
-        )
+        weights = self._data.document_weights[documents]
+        is_of = partial(self._data.is_of, documents=documents)
+        return DocumentBlock(number, documents, compact, weights, is_of)
 
     @cached_property
     def squares(self) -> Floats:
@@ -274,6 +299,9 @@ class CompactDocuments:
 
     def load(self, seed: tuple[int, int] | None = None) -> Iterator[DocumentBlock]:
         """Yield the blocks, in a random order if there is a seed; on the disk, one is in memory."""
+        if not self.is_on_disk:
+            yield from self.blocks
+            return
         order = list(range(self.n_blocks))
         if seed is not None:
             # in the same order each time, the solver needs more visits: 612 instead of about 72 on
@@ -292,12 +320,12 @@ class CompactDocuments:
         """Return the state of the documents of each block, where a fit begins. On the disk, it is
         kept from fit to fit.
         """
-        place = self._classes.index(own_class)
         found = []
-        for block, kept in zip(self.blocks, self._state.groups, strict=True):
+        for block in self.blocks:
             rows = np.zeros(len(block.weights), dtype=ROW)
             if self.is_on_disk:
-                rows = kept[0].reshape(len(self._classes), -1)[place]
+                kept = self._state.groups[block.number][0].reshape(len(self._classes), -1)
+                rows = kept[self._classes.index(own_class)]
             found.append(rows)
             if self.is_on_disk and start is not None:
                 continue
@@ -308,7 +336,8 @@ class CompactDocuments:
                 rows["is_far"] = 1
                 rows["dual"][start.documents] = start.dual
                 rows["is_far"][start.documents] = 0
-            self._state.release(block.number)
+            if self.is_on_disk:
+                self._state.release(block.number)
         return found
 
     def pack_rows(self, rows: list[Rows]) -> tuple[Integers32, Floats32]:

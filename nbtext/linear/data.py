@@ -169,9 +169,8 @@ class TrainingData:
         assert isinstance(self.documents, DocumentTable)
         return self.documents
 
-    def load(self, part: int, order: Integers) -> DocumentTable:
-        """Return the documents of a part, in this order, with the weights of their features."""
-        documents = self.documents.load(part).take(order)
+    def weigh(self, documents: DocumentTable) -> DocumentTable:
+        """Return some of the documents with the weights of their features."""
         values = documents.counts
         if self.weighting is not None:
             values = self.weighting.weights(documents.indptr, documents.indices, values)
@@ -210,12 +209,7 @@ class TrainingData:
     @cached_property
     def matrix(self) -> csr_array:
         """The weights of the features, (n_documents, n_features)."""
-        documents = self.table
-        if self.factors is not None:
-            documents = replace(
-                documents, counts=self.factors[documents.indices] * documents.counts
-            )
-        return documents.matrix(self.n_features)
+        return self.weigh(self.table).matrix(self.n_features)
 
 
 class ClassSolution(NamedTuple):

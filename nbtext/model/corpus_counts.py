@@ -474,7 +474,11 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
     samples, stored = union.store(one, other)
     one, other = (replace(each, vocabulary=None, sample=concatenate(())) for each in (one, other))
     bound = min(below, _bound(size, *(each.hashes for each in samples)))
-    sample = union.take_smallest(samples.pop(0).below(bound), samples.pop(0).below(bound), size)
+    parts = [
+        samples.pop(0).below(bound).renumber(columns, sets)
+        for columns, sets in zip(union.columns, union.sets, strict=True)
+    ]
+    sample = take_smallest(parts, size)
     mine, theirs = union.statistics(one, other)
     counts = CorpusCounts(
         union.labels,
@@ -537,14 +541,6 @@ class _Union:
         ]
         mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
         return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs
-
-    def take_smallest(self, a: DocumentTable, b: DocumentTable, size: int | None) -> DocumentTable:
-        """Return the `size` documents (None: all) of two samples with the smallest hashes."""
-        parts = [
-            replace(each, classes=sets[each.classes])
-            for each, sets in zip((a, b), self.sets, strict=True)
-        ]
-        return take_smallest(parts, size, columns=self.columns)
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """Return both statistics over the features and labels of both corpora."""

@@ -11,9 +11,8 @@ from made_rows import Floats, fit, log_count_ratios, score_folds, training_data
 
 from nbtext.bayes.class_statistics import LabelSets
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features import document_table
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import one_vs_rest
+from nbtext.linear import blocks, one_vs_rest
 from nbtext.linear.data import SolverSettings, TrainingData
 from nbtext.linear.nbsvm import NBSVM
 from nbtext.linear.one_vs_rest import SVM
@@ -59,7 +58,7 @@ def test_factors_of_features_multiply_the_values(
     """Some documents at a time are multiplied by them: the weights have the bits of a fit to the
     products.
     """
-    monkeypatch.setattr(document_table, "PART_DOCUMENTS", 7)
+    monkeypatch.setattr(blocks, "DOCUMENTS_WEIGHED_AT_ONCE", 7)
     data = training_data(made()[0], np.arange(60) % 3)
     factors = np.random.default_rng(1).uniform(0.5, 3, 30)
     products = factors[data.table.indices] * data.table.counts
