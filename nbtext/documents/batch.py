@@ -56,6 +56,8 @@ UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
+OBJECTS_HINT = "jq -c '.[]' writes the items of a list as lines"
+LISTS_HINT = "jq -r '(.[]|arrays) // . | @csv' FILE writes a table, whose columns are --text-field 1 and so on"
 FILES_HINT = "put texts in folders named after their labels, or name the format of the files with --input-format"
 LABEL_HINT = "name the key or column of the label with --label-field"
 FASTTEXT_HINT = (
@@ -237,14 +239,17 @@ class Batch:
         if number:
             self.notes[reason] = self.notes.get(reason, 0) + number
 
-    def count_repairs(self, n_sequences: int, unknown: str = "") -> None:
-        """Count the invalid sequences of bytes that were replaced in a document, or in one of its
-        values.
-
-        unknown  the encoding that it names, if there is none of this name
+    def count_repairs(self, numbers: Iterable[int]) -> Self:
+        """Count the invalid sequences of bytes that were replaced in documents, or in some of their
+        values; return the batch.
         """
-        self.repaired_documents += n_sequences > 0
-        self.repaired_bytes += n_sequences
+        for n_sequences in numbers:
+            self.repaired_documents += n_sequences > 0
+            self.repaired_bytes += n_sequences
+        return self
+
+    def note_encoding(self, unknown: str) -> None:
+        """Count a document that names an encoding that does not exist; "": it names none."""
         if unknown:
             self.unknown_encodings[unknown] = self.unknown_encodings.get(unknown, 0) + 1
 
@@ -462,21 +467,17 @@ class Batch:
         """Return why a document is left out, "" if that needs no note; None if it is kept."""
         if settings.ids and self.ids[row] not in settings.ids:
             return ""
-        if settings.skip_empty and self._is_empty(row):
-            return EMPTY
-        if settings.skip_unlabeled and row not in self.problems and self.labels[row] is None:
+        problem = self.problems.get(row)
+        if settings.skip_empty:  # it is missing, null or blank
+            is_blank = not any(column[row].strip() for column in self.columns)
+            if isinstance(problem, MissingText) or (problem is None and is_blank):
+                return EMPTY
+        if settings.skip_unlabeled and problem is None and self.labels[row] is None:
             return UNLABELED
-        if settings.sample_share and (
-            row in self.problems or not self._is_sampled(row, settings.sample_share)
-        ):
+        share = settings.sample_share
+        if share and (problem is not None or not self._is_sampled(row, share)):
             return NOT_SAMPLED
         return None
-
-    def _is_empty(self, row: int) -> bool:
-        """Whether a document has no text: it is missing, null or blank."""
-        if row in self.problems:
-            return isinstance(self.problems[row], MissingText)
-        return not any(column[row].strip() for column in self.columns)
 
     def _is_sampled(self, row: int, share: float) -> bool:
         """Whether a document is in a sample: the same ones in any order of the documents, and all
@@ -485,9 +486,8 @@ class Batch:
         from hashlib import blake2b  # only then, because the import takes time
 
         if self.matrix is None:
-            content = "\n".join(column[row] for column in self.columns).encode(
-                "utf-8", "surrogatepass"
-            )
+            text = "\n".join(column[row] for column in self.columns)
+            content = text.encode("utf-8", "surrogatepass")
         else:
             content = self.matrix.content(row)
         return int.from_bytes(blake2b(content, digest_size=8).digest()) < share * 2**64
@@ -642,9 +642,14 @@ def make_batch(
         limit = settings.max_document_bytes
         for row, own in enumerate(zip(*texts, strict=True)):
             if None in own and row not in found:
-                values = {name: columns[name][row] for name in settings.text_field}
-                if problem := _missing_text(own, values, names_of(row)):
-                    found[row] = problem
+                kind = InputError if any(text is not None for text in own) else MissingText
+                for name in settings.text_field:
+                    if columns[name][row] is MISSING_KEY:
+                        what = f"no key `{name}`, found {format_names(names_of(row))}"
+                        found.setdefault(row, kind(what, hint=TEXT_HINT))
+                if kind is MissingText:
+                    what = f"`{settings.text_field[0]}` is null"
+                    found.setdefault(row, MissingText(what, hint=TEXT_HINT))
             if sum(len(text or "") for text in own) > limit:
                 found.setdefault(row, too_long(limit))
     shares: dict[int, SoftLabel] = {}
@@ -667,8 +672,12 @@ def make_batch(
     if field is not None:
         weights = read_each(columns.get(field, missing), partial(read_weight, name=field), found)
         weights = [weight or WEIGHT_UNIT for weight in weights]
-    if settings.split is not None:
-        groups = read_groups(read(settings.split.field), settings.split, origin, numbers, found)
+    if (split := settings.split) is not None:
+        groups = read_each(read(split.field), partial(read_group, split=split), found)
+        groups = [group or "" for group in groups]
+        if split.is_by_time:
+            places = (f"{origin}{number}" for number in numbers)
+            groups = [f"{time}\0{place}" for time, place in zip(groups, places, strict=True)]
     if scanned is None and (found or any(None in own for own in texts)):
         texts = [
             ["" if row in found else text or "" for row, text in enumerate(own)] for own in texts
@@ -721,7 +730,10 @@ def make_batch_of_objects(
                 raise value.locate(f"{origin}{numbers[row]}")
             problems[row] = value
         elif not is_object:
-            hint = _hint_of_list(value) if isinstance(value, list) else ""
+            hint = ""
+            if isinstance(value, list):
+                is_of_objects = all(isinstance(item, dict) for item in value)
+                hint = OBJECTS_HINT if is_of_objects else LISTS_HINT
             what = f"expected an object, found {TYPE_NAMES[type(value)]}"
             problems[row] = InputError(what, hint=hint)
     columns = {
@@ -754,13 +766,6 @@ def make_batch_of_objects(
         problem = batch.problems[0]
         problem.hint = _hint_of_object(records[0], settings.text_field[0]) or problem.hint
     return batch
-
-
-def _hint_of_list(value: list[Any]) -> str:
-    """Return how to read a list in place of an object."""
-    if all(isinstance(item, dict) for item in value):
-        return "jq -c '.[]' writes the items of a list as lines"
-    return "jq -r '(.[]|arrays) // . | @csv' FILE writes a table, whose columns are --text-field 1 and so on"
 
 
 def _hint_of_object(record: Mapping[str, Any], name: str) -> str:
@@ -823,24 +828,7 @@ def number_rows(batch: Batch, number: int) -> Batch:
     return replace(batch, row_numbers=range(first, first + len(batch)))
 
 
-def read_groups(
-    values: Sequence[str | None],
-    split: Split,
-    origin: str,
-    numbers: Sequence[int | str],
-    problems: dict[int, InputError],
-) -> list[str]:
-    """Return the group of each document, or its timestamp with NUL and its place; see
-    `make_batch`.
-    """
-    groups = read_each(values, partial(_read_group, split=split), problems)
-    groups = [group or "" for group in groups]
-    if not split.is_by_time:
-        return groups
-    return [f"{time}\0{origin}{number}" for time, number in zip(groups, numbers, strict=True)]
-
-
-def _read_group(value: str | None, split: Split) -> str:
+def read_group(value: str | None, split: Split) -> str:
     """Return the group or the timestamp that a value stands for; InputError if it is missing, or no
     date of which a period is wanted.
     """
@@ -858,18 +846,6 @@ def _read_group(value: str | None, split: Split) -> str:
             raise refuse_time(group, split.field, f"a date with a {split.period}")
         return period
     return group
-
-
-def _missing_text(
-    texts: Sequence[str | None], values: Mapping[str, Any], names: Sequence[str]
-) -> InputError | None:
-    """Return the error of a document without a key for a text, or whose texts are all null."""
-    is_empty = not any(text is not None for text in texts)
-    kind = MissingText if is_empty else InputError
-    for name, value in values.items():
-        if value is MISSING_KEY:
-            return kind(f"no key `{name}`, found {format_names(names)}", hint=TEXT_HINT)
-    return kind(f"`{next(iter(values))}` is null", hint=TEXT_HINT) if is_empty else None
 
 
 def make_batch_of_rows(
@@ -899,10 +875,8 @@ def make_batch_of_rows(
         problems={},
         names_of=lambda _: names,
     )
-    for n_sequences in repairs:
-        batch.count_repairs(n_sequences)
     batch.rows = rows if options.settings.rows_for else None
-    return batch
+    return batch.count_repairs(repairs)
 
 
 def join_fields(

@@ -144,94 +144,47 @@ def read_line_blocks(
     first_line : int
         The number of the first line.
     """
-    splitter = LineSplitter(limit, first_line)
-    for raw in chain(raw_blocks, (b"",)):
-        found = splitter.feed(raw) if raw else splitter.finish()
-        while found:
-            # no name keeps the block of a long line
-            yield found.popleft()._replace(size=newly_read())
+    pending: list[bytes] = []  # of an unfinished line, unless it is too long
+    size = 0  # of that line
 
+    def block(data: bytes, n_lines: int) -> LineBlock:
+        nonlocal first_line
+        first_line += n_lines
+        return LineBlock(data, first_line - n_lines, 0, is_too_long=not data)
 
-class LineSplitter:
-    """Splits bytes, which arrive in parts of any size, into blocks of complete lines.
-
-    Parameters
-    ----------
-    limit : int
-        The maximum size of a line, and of several lines together, in bytes without the last line
-        feed. A longer line is a block without data.
-    first_line : int
-        The number of the first line.
-    """
-
-    def __init__(self, limit: int, first_line: int = 1) -> None:
-        self._limit = limit
-        self._line = first_line  # the number of the next line
-        self._pending: list[bytes] = []  # the bytes of an unfinished line
-        self._pending_size = 0
-
-    def feed(self, raw: bytes) -> deque[LineBlock]:
-        """Return the blocks that these bytes complete."""
-        found: deque[LineBlock] = deque()
-        last = raw.rfind(b"\n")
-        if last < 0:
-            self._keep(raw)
-            return found
-        start = 0
-        end = last + 1
-        if self._pending_size > self._limit:
-            found.append(self._too_long_line())
-            start = raw.find(b"\n") + 1
-        whole = b"".join((*self._pending, memoryview(raw)[start:end]))  # copies once
-        self._pending = []
-        self._pending_size = 0
-        self._keep(raw[end:])
-        found.extend(self._cut(whole))
-        return found
-
-    def finish(self) -> deque[LineBlock]:
-        """Return the last line, which has no line feed."""
-        if self._pending_size > self._limit:
-            return deque([self._too_long_line()])
-        whole = b"".join(self._pending)
-        self._pending = []
-        return deque(self._cut(whole))
-
-    def _keep(self, raw: bytes) -> None:
-        self._pending_size += len(raw)
-        if self._pending_size > self._limit:
-            self._pending = []
-        elif raw:
-            self._pending.append(raw)
-
-    def _cut(self, whole: bytes) -> Iterator[LineBlock]:
+    def divide(whole: bytes) -> Iterator[LineBlock]:
         """Yield complete lines as one block, or as several if they are many or too long
         together.
         """
         n_lines = count_byte(whole, NEWLINE) + (not whole.endswith(b"\n"))
-        if not whole:
+        if n_lines <= MAX_BLOCK_LINES and len(whole) <= limit:
+            yield block(whole, n_lines)
             return
-        if n_lines <= MAX_BLOCK_LINES and len(whole) <= self._limit:
-            yield self._block(whole, n_lines)
-            return
-        lines = whole.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for start, stop in cut(
-            list(accumulate(len(line) + 1 for line in lines)), MAX_BLOCK_LINES, self._limit + 1
-        ):
-            if len(lines[start]) > self._limit:
-                yield self._too_long_line()
-            else:
-                yield self._block(b"\n".join(lines[start:stop]) + b"\n", stop - start)
+        lines = whole.removesuffix(b"\n").split(b"\n")
+        ends = list(accumulate(len(line) + 1 for line in lines))
+        for start, stop in cut(ends, MAX_BLOCK_LINES, limit + 1):
+            is_kept = len(lines[start]) <= limit
+            yield block(b"\n".join((*lines[start:stop], b"")) if is_kept else b"", stop - start)
 
-    def _block(self, data: bytes, n_lines: int) -> LineBlock:
-        self._line += n_lines
-        return LineBlock(data, self._line - n_lines, 0)
-
-    def _too_long_line(self) -> LineBlock:
-        self._line += 1
-        return LineBlock(b"", self._line - 1, 0, is_too_long=True)
+    for raw in chain(raw_blocks, (b"",)):
+        found = deque[LineBlock]()
+        whole = b""
+        start = 0
+        end = raw.rfind(b"\n") + 1
+        if end or not raw:
+            if size > limit:
+                found.append(block(b"", 1))
+                start = raw.find(b"\n") + 1
+            whole = b"".join((*pending, memoryview(raw)[start:end]))  # copies once
+            found.extend(divide(whole) if whole else ())
+            pending = []
+            size = 0
+        size += len(raw) - end
+        pending = [*pending, raw[end:]] if size <= limit else []
+        del raw, whole
+        while found:
+            # no name keeps the block of a long line
+            yield found.popleft()._replace(size=newly_read())
 
 
 def cut(ends: SupportsLenAndGetItem[int], n_items: int, size: float) -> Iterator[tuple[int, int]]:

@@ -460,29 +460,24 @@ def is_number(name: str) -> bool:
     return name.isascii() and name.isdecimal() and len(name) < 10
 
 
-def check_joined(path: str, settings: InputSettings) -> None:
-    """Raise SettingsError if the settings need fields, which this file does not have."""
-    for name, option in settings.options_of_fields.items():
-        raise _without_fields(path, option, f"field `{name}`")
-    if settings.separate_fields and len(settings.text_field) > 1:
-        raise _without_fields(path, "separate_fields", "fields to keep separate")
-    if "label_field" not in settings.remembered:
-        if settings.label_separator is not None:
-            raise _without_fields(path, "label_separator", "label field")
-        check_label_fields(path, settings)
-
-
-def check_label_fields(path: str, settings: InputSettings) -> None:
-    """Raise SettingsError if the settings need a column for each label, which this file does not
-    have.
+def check_needed(path: str, settings: InputSettings, *, has_fields: bool = False) -> None:
+    """Raise SettingsError if the settings need fields, which the documents of this file do not
+    have; with fields, those of a mail, it has no column for each label.
     """
-    if settings.label_fields:
-        raise _without_fields(path, "label_fields", "columns or keys of labels")
-
-
-def _without_fields(path: str, option: str, what: str) -> SettingsError:
-    hint = "give JSON lines or a table as SOURCE"
-    return SettingsError(f"{path} has no {what}", where=option, hint=hint)
+    needed: dict[str, str] = {}
+    is_remembered = "label_field" in settings.remembered
+    if not has_fields:
+        for name, option in settings.options_of_fields.items():
+            needed[option] = f"field `{name}`"
+        if settings.separate_fields and len(settings.text_field) > 1:
+            needed["separate_fields"] = "fields to keep separate"
+        if settings.label_separator is not None and not is_remembered:
+            needed["label_separator"] = "label field"
+    if settings.label_fields and (has_fields or not is_remembered):
+        needed["label_fields"] = "columns or keys of labels"
+    for option, what in needed.items():
+        hint = "give JSON lines or a table as SOURCE"
+        raise SettingsError(f"{path} has no {what}", where=option, hint=hint)
 
 
 def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:

@@ -14,9 +14,9 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -37,12 +37,12 @@ from nbtext.documents.formats import (
     BINARY_TABLES,
     FORMATS,
     HTML_SUFFIXES,
+    MAIL_SUFFIXES,
     MATRICES,
     MBOX_SUFFIX,
     TABLES,
     begins_as_mail,
     content_suffix,
-    is_mail,
 )
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, NbtextError, number_of
@@ -96,13 +96,21 @@ class File(NamedTuple):
         The directory as typed, joined with the relative path of the file.
     label : str, optional
         The folder below the directory, at the level of the labels; None for a file above it.
+    suffix : str
+        Of its name; see `formats.content_suffix`.
     in_maildir : bool
         Whether it is a mail of a Maildir.
     """
 
     path: str
     label: str | None
+    suffix: str
     in_maildir: bool = False
+
+    @property
+    def is_mail(self) -> bool:
+        """Whether it is one mail, by its name or its folder."""
+        return self.in_maildir or self.suffix in MAIL_SUFFIXES
 
 
 @dataclass
@@ -163,14 +171,29 @@ def list_tree(
         The directory cannot be read, or holds no file.
     """
     tree = Tree([], [])
-    is_excluded = _compile_globs(exclude)
-    if streams.is_url(root):
-        _list_remote_files(root, tree, is_excluded, label_level)
-    else:
+    matches = re.compile("|".join(fnmatch.translate(each.rstrip("/")) for each in exclude)).match
+
+    def is_excluded(path: str) -> bool:
+        """Return whether a path, or the name at its end, matches a pattern."""
+        return bool(exclude) and bool(matches(path) or matches(os.path.basename(path)))
+
+    if not streams.is_url(root):
         # others do not exist yet
         paths = (1 if path == STANDARD_OUTPUT else path for path in outputs)
         written = set().union(*map(_identify, paths))
         _list_local_files(root, tree, written, is_excluded, label_level)
+    for names in streams.list_files(root) if streams.is_url(root) else ():
+        # Maildirs are not recognized there
+        path = "/".join((root.rstrip("/"), *names))
+        if any(name.startswith(".") for name in names):
+            tree.skipped.append((path, HIDDEN_FILE))
+        elif any(map(_is_junk, names)):
+            tree.skipped.append((path, JUNK))
+        elif any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
+            tree.skipped.append((path, EXCLUDED))
+        else:
+            label = name_of(names[label_level - 1]) if len(names) > label_level else None
+            tree.files.append(File(path, label, content_suffix(path)))
     if not tree.files:
         numbers = Counter(reason for _, reason in tree.skipped)
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
@@ -183,33 +206,6 @@ def list_tree(
             hint="give a directory that contains text files",
         )
     return tree
-
-
-def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Return a function that tells whether a path, or the name at its end, matches a pattern."""
-    if not patterns:
-        return lambda path: False
-    matches = re.compile(
-        "|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)
-    ).match
-    return lambda path: bool(matches(path) or matches(os.path.basename(path)))
-
-
-def _list_remote_files(
-    root: str, tree: Tree, is_excluded: Callable[[str], bool], label_level: int
-) -> None:
-    """Add the files below a URL to the tree. Maildirs are not recognized there."""
-    for names in streams.list_files(root):
-        path = "/".join((root.rstrip("/"), *names))
-        if any(name.startswith(".") for name in names):
-            tree.skipped.append((path, HIDDEN_FILE))
-        elif any(map(_is_junk, names)):
-            tree.skipped.append((path, JUNK))
-        elif any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
-            tree.skipped.append((path, EXCLUDED))
-        else:
-            label = name_of(names[label_level - 1]) if len(names) > label_level else None
-            tree.files.append(File(path, label))
 
 
 def _list_local_files(
@@ -274,7 +270,8 @@ def _list_local_files(
             ):
                 reason = "output of this run"
             elif entry.is_file():
-                tree.files.append(File(path, folder.label, folder.in_maildir))
+                suffix = content_suffix(name)
+                tree.files.append(File(path, folder.label, suffix, folder.in_maildir))
             elif not entry.is_dir():
                 reason = BROKEN_LINK if entry.is_symlink() else "not a regular file"
             elif not (folder.is_maildir and name == "tmp"):  # mails that are still being delivered
@@ -344,9 +341,13 @@ def list_shards(
     tree = list_tree(root, outputs, settings.exclude, settings.label_level)
     files = tree.files
     if wanted not in (None, "dirs", "files", "mbox"):
-        return [_shard_of_rows(file, root) for file in files], tree.skipped
+        return _make_shards(files, root, lambda _: "file"), tree.skipped
     if wanted is None and (collections := _find_collections(tree, root, settings)):
-        return _list_collections(collections, root), tree.skipped
+        shards = _make_shards(
+            collections, root, lambda file: "file" if file.suffix in TABLES else "mails"
+        )
+        _say_of_collections(shards, root)
+        return shards, tree.skipped
     labels = {file.label for file in files}
     if None in labels and len(labels) > 1 and wanted != "mbox":
         for file in [file for file in files if file.label is None]:
@@ -356,39 +357,38 @@ def list_shards(
     if wanted == "files":
         files = [file._replace(label=None) for file in files]
 
-    shards = []
-    for are_mails, run in groupby(
-        files, lambda file: wanted == "mbox" or file.in_maildir or is_mail(file.path)
-    ):
-        paths, names, _ = zip(*run, strict=True)
-        shards.append(Shard("mails" if are_mails else "files", paths, names, root=root))
-    return shards, tree.skipped
+    def reader_of(file: File) -> str:
+        return "mails" if wanted == "mbox" or file.is_mail else "files"
+
+    return _make_shards(files, root, reader_of), tree.skipped
 
 
-def _shard_of_rows(file: File, root: str) -> Shard:
-    return Shard("file", (file.path,), (file.label,), root=root)
-
-
-def _list_collections(files: list[File], root: str) -> list[Shard]:
-    """Return the shards of a directory of tables and mbox files, and say so."""
-    shards = []
-    numbers = Counter[str]()
-    for are_tables, run in groupby(files, lambda file: content_suffix(file.path) in TABLES):
-        group = list(run)
-        numbers["table" if are_tables else "mail file"] += len(group)
-        if are_tables:
-            shards += [_shard_of_rows(file, root) for file in group]
-        else:
-            paths, labels, _ = zip(*group, strict=True)
-            shards.append(Shard("mails", paths, labels, root=root))
-    found = " and ".join(number_of(number, kind) for kind, number in sorted(numbers.items()))
-    unit = {"table": "row", "mail file": "mail"}
-    what = f"{found}: each {' or '.join(unit[kind] for kind in sorted(numbers))} is a document"
-    streams.warn(
-        root,
-        f"{what}; give --input-format dirs to read each file as one text",
-    )
+def _make_shards(files: list[File], root: str, reader_of: Callable[[File], str]) -> list[Shard]:
+    """Return files with the same reader one after the other as one shard, but each file of any
+    format alone.
+    """
+    shards: list[Shard] = []
+    for reader, run in groupby(files, reader_of):
+        paths, labels, *_ = zip(*run, strict=True)
+        whole = Shard(reader, paths, labels, root=root)
+        shards += split_files(whole, 1) if reader == "file" else [whole]
     return shards
+
+
+def split_files(shard: Shard, n_files: int) -> Iterator[Shard]:
+    """Yield the files of a shard in shards of at most `n_files`."""
+    for start in range(0, len(shard.paths), n_files):
+        files = slice(start, start + n_files)
+        yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
+
+
+def _say_of_collections(shards: list[Shard], root: str) -> None:
+    """Say that each row or mail of the files of a directory is a document."""
+    units = {"file": ("table", "row"), "mails": ("mail file", "mail")}
+    numbers = Counter(units[shard.reader] for shard in shards for _ in shard.paths)
+    found = " and ".join(number_of(numbers[unit], unit[0]) for unit in sorted(numbers))
+    what = f"{found}: each {' or '.join(document for _, document in sorted(numbers))} is a document"
+    streams.warn(root, f"{what}; give --input-format dirs to read each file as one text")
 
 
 def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[File]:
@@ -402,13 +402,11 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
     InputError
         There are texts beside them, or matrices among them.
     """
-    suffixes = {file.path: content_suffix(file.path) for file in tree.files}
-    tables = {path for path, suffix in suffixes.items() if suffix in TABLES or suffix in MATRICES}
-    mboxes = {path for path, suffix in suffixes.items() if suffix == MBOX_SUFFIX}
+    matrices = [file.path for file in tree.files if file.suffix in MATRICES]
+    tables = {file.path for file in tree.files if file.suffix in TABLES}.union(matrices)
+    mboxes = {file.path for file in tree.files if file.suffix == MBOX_SUFFIX}
     unnamed = [
-        file.path
-        for file in tree.files
-        if not file.in_maildir and not suffixes[file.path][1:].isalpha()
+        file.path for file in tree.files if not file.in_maildir and not file.suffix[1:].isalpha()
     ]
     if len(unnamed) <= MAX_UNNAMED:
         limit = settings.max_document_bytes
@@ -420,25 +418,23 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
         return []
     encoding = encoding_of(settings)
     skipped: Skipped = []
-    others = []
+    collections = []
     for file in tree.files:
-        is_read = file.path in found or (not tables and (file.in_maildir or is_mail(file.path)))
-        reason = None if is_read else _why_no_text(file, root, encoding)
-        if reason is not None:
+        is_read = file.path in found or (not tables and file.is_mail)
+        if is_read:
+            collections.append(file)
+        elif reason := _why_no_text(file, root, encoding):
             skipped.append((file.path, reason))
-        elif not is_read:
-            others.append(file)
-            break
-    if others and all(suffixes[path] in BINARY_TABLES for path in found):
-        return []
-    if others:
-        raise _refuse_mixed(root, [file for file in tree.files if file.path in found], others[0])
-    if matrix := next((path for path, suffix in suffixes.items() if suffix in MATRICES), None):
+        else:
+            tables_and_mboxes = [file for file in tree.files if file.path in found]
+            if all(each.suffix in BINARY_TABLES for each in tables_and_mboxes):
+                return []
+            raise _refuse_mixed(root, tables_and_mboxes, file)
+    if matrices:
         hint = "name the matrix files themselves"
-        raise InputError(f"contains a matrix, {matrix}", where=root, hint=hint)
+        raise InputError(f"contains a matrix, {matrices[0]}", where=root, hint=hint)
     tree.skipped += skipped
-    reasons = dict(skipped)
-    return [file for file in tree.files if file.path not in reasons]
+    return collections
 
 
 def count_mails(path: str, limit: int) -> int:
@@ -446,9 +442,10 @@ def count_mails(path: str, limit: int) -> int:
     with suppress(NbtextError):  # which is reported when the file is read
         start = streams.peek(path).lstrip(b"\r\n")
         if start.startswith(b"From ") and begins_as_mail(start):
-            from nbtext.documents.mail import count_mails_of_mbox  # for few files
+            from nbtext.documents.mail import split_mbox  # for few files
 
-            return count_mails_of_mbox(path, limit)
+            with closing(streams.open_stream(path)) as stream:
+                return len(list(islice(split_mbox(stream, limit), 2)))
     return 0
 
 
@@ -482,8 +479,8 @@ def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
     patterns: dict[str, None] = {}
     for file in found:
         name = os.path.basename(file.path)
-        stem, suffix = os.path.splitext(suffix_compression(name)[0])
-        patterns[f"*{name[len(stem) :]}" if suffix[1:].isalpha() else name] = None
+        stem = os.path.splitext(suffix_compression(name)[0])[0]
+        patterns[f"*{name[len(stem) :]}" if file.suffix[1:].isalpha() else name] = None
     excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
     what = (
         f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}"
@@ -604,7 +601,8 @@ class FileDocuments:
                 batch.problems[row] = problem.locate(ids[row])
             if isinstance(found, Decoded):
                 texts.append(found.text)
-                batch.count_repairs(found.repaired, found.unknown)
+                batch.count_repairs([found.repaired])
+                batch.note_encoding(found.unknown)
                 continue
             texts.append("")
             if row not in batch.problems:

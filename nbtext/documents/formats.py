@@ -155,7 +155,7 @@ _records = (
         is_splittable=True,
     ),
     _text("json", "row", "jsonl:read_json_array", (".json",), rb"\[\s*(?:\{|\Z)"),
-    _text("csv", "row", "tables:read_csv", (".csv",)),
+    _text("csv", "row", "tables:read_table", (".csv",)),
     _text("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
     Format(
         "parquet",
@@ -233,6 +233,8 @@ def content_suffix(path: str) -> str:
 
     `os.path.splitext` takes twice the time, for each file of a directory.
     """
+    if "." not in path:
+        return ""
     _, dot, end = suffix_compression(path)[0].rpartition(".")
     is_of_folder = "/" in end or os.sep in end
     return dot + end.lower() if dot and not is_of_folder else ""

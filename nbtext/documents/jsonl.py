@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch, Block, make_batch, make_batch_of_objects
 from nbtext.documents.blocks import ReadOptions, Row, group_items, read_raw_blocks
@@ -22,13 +22,9 @@ from nbtext.documents.decoding import BOM, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import text_of
 from nbtext.documents.lines import LineDocuments, keep_lines, read_line_documents
-from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, origin_of
 from nbtext.errors import InputError
 from nbtext.kernel import choose_version
-
-if TYPE_CHECKING:
-    from nbtext.documents.rows import ObjectRows
 
 LARGE_CHARACTERS = 4 << 20  # of JSON, whose values are counted before they are parsed
 MAX_JSON_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
@@ -74,11 +70,6 @@ class _UnusualLineError(Exception):
     """The scanner rejects a line, which json must parse."""
 
 
-def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of JSON lines: each line that is not blank is one."""
-    return read_line_documents(stream, options, parse_jsonl)
-
-
 def parse_jsonl(lines: LineDocuments) -> Batch:
     """Return a batch in which each line that is not blank is a document."""
     try:
@@ -92,6 +83,9 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
             "jsonl",
         )
     return batch
+
+
+read_jsonl = partial(read_line_documents, parse=parse_jsonl)
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
@@ -152,9 +146,7 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
         except InputError as problem:
             values.append(problem)
     batch = make_batch_of_objects(values, lines.settings, origin=lines.origin, numbers=numbers)
-    for n_sequences in decoded.repaired.values():
-        batch.count_repairs(n_sequences)
-    return batch
+    return batch.count_repairs(decoded.repaired.values())
 
 
 def parse_object(line: str | bytes) -> dict[str, Any] | None:
@@ -234,28 +226,6 @@ class Item(NamedTuple):
     text: str
 
 
-def _parse_items(
-    items: list[Item],
-    first_number: int,
-    origin: str,
-    settings: InputSettings,
-    rows: ObjectRows | None,
-) -> Batch:
-    """Return items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of
-    its row.
-    """
-    batch = make_batch_of_objects(
-        [item.value for item in items],
-        settings,
-        origin=origin,
-        numbers=range(first_number, first_number + len(items)),
-    )
-    for item in items:
-        batch.count_repairs(item.repaired)
-    batch.rows = rows
-    return batch
-
-
 def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """Yield the items of a JSON array in blocks.
 
@@ -266,27 +236,37 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[Block]
     """
     settings = options.settings
     text = _Text(stream, options)
+    origin = origin_of(stream.path)
     first_number = 1
 
     def block(items: list[Item], n_bytes: int, end: str = "") -> Block:
         nonlocal first_number
+        numbers = range(first_number, first_number + len(items))
         rows = None
         if settings.rows_for:
             from nbtext.documents.rows import ObjectRows
 
-            numbered = enumerate(items, first_number)
             rows = ObjectRows(
                 "json",
                 stream.path,
                 options.encoding,
-                [Row(number, item.gap, item.text) for number, item in numbered],
+                [
+                    Row(number, item.gap, item.text)
+                    for number, item in enumerate(items, first_number)
+                ],
                 end,
                 newline="",
                 is_start=first_number == 1,
                 bom=stream.bom,
             )
-        parse = partial(_parse_items, items, first_number, origin_of(stream.path), settings, rows)
-        first_number += len(items)
+        first_number = numbers.stop
+
+        def parse() -> Batch:
+            values = [item.value for item in items]
+            batch = make_batch_of_objects(values, settings, origin=origin, numbers=numbers)
+            batch.rows = rows
+            return batch.count_repairs(item.repaired for item in items)
+
         return Block(parse, stream.newly_read(), n_bytes)
 
     yield from starmap(block, group_items(_read_items(text), lambda item: item.length))

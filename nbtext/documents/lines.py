@@ -51,18 +51,6 @@ class LineDocuments:
     settings: InputSettings
     bom: bytes = b""
 
-    def batch(self, parse: Callable[[LineDocuments], Batch]) -> Batch:
-        """Return the documents that `parse` makes of the lines. An error in a line becomes a
-        problem of its row.
-        """
-        if not self.block.is_too_long:
-            return parse(self)
-        place = self.place(0)
-        problem = too_long(self.settings.max_document_bytes).locate(place)
-        if self.settings.rows_for:  # the block has no bytes
-            raise problem
-        return make_unreadable_batch(place, problem, self.settings)
-
     def place(self, line: int) -> str:
         """Return the place of a line; the first line of the block is line 0."""
         return f"{self.origin}{self.block.first_line + line}"
@@ -72,7 +60,7 @@ def read_line_documents(
     stream: ByteStream, options: ReadOptions, parse: Callable[[LineDocuments], Batch]
 ) -> Iterator[Block]:
     """Yield the lines of a stream, or of a range of its file, in blocks, which `parse` makes
-    documents of.
+    documents of. A line that is too long is a document that cannot be read.
     """
     origin = origin_of(stream.path)
     encoding = options.encoding
@@ -82,40 +70,36 @@ def read_line_documents(
     else:
         blocks = read_line_blocks(read_raw_blocks(stream), limit, newly_read=stream.newly_read)
 
+    def parse_block(lines: LineDocuments) -> Batch:
+        if not lines.block.is_too_long:
+            return parse(lines)
+        problem = too_long(limit).locate(lines.place(0))
+        if lines.settings.rows_for:  # the block has no bytes
+            raise problem
+        return make_unreadable_batch(problem.where, problem, lines.settings)
+
     def wrap(block: LineBlock) -> Block:
         lines = LineDocuments(block, origin, encoding, options.settings, stream.bom)
-        return Block(partial(lines.batch, parse), block.size, len(block.data))
+        return Block(partial(parse_block, lines), block.size, len(block.data))
 
     return map(wrap, blocks)  # which keeps no block, as a generator would
 
 
-def read_lines(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of plain text: each line is one."""
-    return read_line_documents(stream, options, parse_lines)
-
-
-def read_fasttext(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of fastText's format: each line is one, with its labels as words
-    `__label__NAME`.
-
-    Blank lines are skipped.
-    """
-    return read_line_documents(stream, options, parse_fasttext)
-
-
 def parse_lines(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document, with the repair counts of decoding."""
+    """Return a batch in which each line is a document."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts = [text.removesuffix("\r") for text in decoded.texts]
     labels: list[Label] = [lines.settings.folder] * len(texts)
     batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
-    for n_sequences in decoded.repaired.values():
-        batch.count_repairs(n_sequences)
-    return batch
+    return batch.count_repairs(decoded.repaired.values())
 
 
 def parse_fasttext(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line that is not blank is a document."""
+    """Return a batch in which each line of fastText's format is a document, with its labels as
+    words `__label__NAME`.
+
+    Blank lines are skipped.
+    """
     batch = parse_lines(lines)
     kept = [
         row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()
@@ -158,3 +142,7 @@ def keep_lines(lines: LineDocuments, places: list[int], name: str) -> TextRows:
         is_start=block.first_line == 1,
         bom=lines.bom,
     )
+
+
+read_lines = partial(read_line_documents, parse=parse_lines)
+read_fasttext = partial(read_line_documents, parse=parse_fasttext)

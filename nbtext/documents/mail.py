@@ -19,7 +19,7 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_objects
@@ -153,7 +153,11 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     """
     if content.startswith(BOMS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
-    content = _strip_emlx(content).lstrip(b"\r\n")
+    if (size := _emlx.match(content)) is not None:
+        end = size.end() + int(size[1])
+        if content[end:].lstrip().startswith(b"<?xml"):
+            content = content[size.end() : end]
+    content = content.lstrip(b"\r\n")
     message, start = _read_headers(content, 0, len(content))
     try:
         texts = list(_Parts(content, encoding).texts(message, start, len(content)))
@@ -173,15 +177,6 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
             mail.headers.setdefault(name.lower(), []).append(text)
             mail.count_repairs(decoded)
     return mail
-
-
-def _strip_emlx(content: bytes) -> bytes:
-    """Return the mail of a file of Apple Mail; another file as it is."""
-    if (size := _emlx.match(content)) is not None:
-        end = size.end() + int(size[1])
-        if content[end:].lstrip().startswith(b"<?xml"):
-            return content[size.end() : end]
-    return content
 
 
 def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:
@@ -319,22 +314,19 @@ def _decode_header(value: str, encoding: Encoding) -> Decoded:
     if "=?" not in whole.text or len(whole.text) > MAX_ENCODED_HEADER:
         return whole
     try:
-        words = [
-            _decode_word(word, charset, encoding) for word, charset in decode_header(whole.text)
+        words = decode_header(whole.text)
+        # a text has no charset before or between encoded words
+        decoded = [
+            decode_named(word, encoding, charset)
+            if isinstance(word, bytes) and charset is not None
+            else Decoded(word if isinstance(word, str) else word.decode("raw-unicode-escape"), 0)
+            for word, charset in words
         ]
     except (HeaderParseError, UnicodeError):
         return whole
-    repaired = whole.repaired + sum(word.repaired for word in words)
-    unknown = next((word.unknown for word in words if word.unknown), "")
-    return Decoded("".join(word.text for word in words), repaired, unknown)
-
-
-def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> Decoded:
-    if isinstance(word, str):
-        return Decoded(word, 0)
-    if charset is None:  # text between encoded words, as decode_header returns it
-        return Decoded(word.decode("raw-unicode-escape"), 0)
-    return decode_named(word, encoding, charset)
+    repaired = whole.repaired + sum(word.repaired for word in decoded)
+    unknown = next((word.unknown for word in decoded if word.unknown), "")
+    return Decoded("".join(word.text for word in decoded), repaired, unknown)
 
 
 class RawMail(NamedTuple):
@@ -375,8 +367,9 @@ def _parse_mails(mails: list[RawMail], options: ReadOptions) -> Batch:
     ids = [mail.id for mail in mails]
     batch = make_batch_of_objects(found, settings, numbers=ids)
     batch.names = ()
-    for repaired, unknown in repairs:
-        batch.count_repairs(repaired, unknown)
+    batch.count_repairs(repaired for repaired, _ in repairs)
+    for _, unknown in repairs:
+        batch.note_encoding(unknown)
     for reason in skipped.values():
         batch.note(reason)
     return batch.drop(skipped) if skipped else batch
@@ -398,7 +391,7 @@ def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     a single mail.
     """
     origin = origin_of(stream.path)
-    contents = enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1)
+    contents = enumerate(split_mbox(stream, options.settings.max_document_bytes), 1)
     mails = (RawMail(f"{origin}{number}", None, content) for number, content in contents)
     return _group_mails(mails, options, lambda _: stream.newly_read())
 
@@ -416,7 +409,7 @@ def read_mail_files(shard: Shard, options: ReadOptions) -> Iterator[Block]:
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
     try:
         with closing(open_stream(path)) as stream:
-            contents = _split_mbox(stream, limit)
+            contents = split_mbox(stream, limit)
             first = next(contents, b"")
             second = next(contents, None)
             if second is None:
@@ -428,13 +421,7 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
         yield RawMail(path, label, problem)
 
 
-def count_mails_of_mbox(path: str, limit: int) -> int:
-    """Return the number of mails of a file, at most 2; see `_split_mbox`."""
-    with closing(open_stream(path)) as stream:
-        return len(list(islice(_split_mbox(stream, limit), 2)))
-
-
-def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
+def split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
     """Yield the mails of an mbox, each with its line `From …`; any other file is one mail. A mail
     of more bytes than the limit is an error.
     """

@@ -28,8 +28,7 @@ from nbtext.documents.batch import (
 from nbtext.documents.blocks import ByteRange, ReadOptions, Shard, count_lines_in_range
 from nbtext.documents.decoding import detect_bom, encoding_of
 from nbtext.documents.fields import (
-    check_joined,
-    check_label_fields,
+    check_needed,
     format_names,
     name_of,
 )
@@ -41,6 +40,7 @@ from nbtext.documents.files import (
     list_shards,
     read_directory,
     say_of_headers,
+    split_files,
 )
 from nbtext.documents.formats import (
     FORMATS,
@@ -294,7 +294,7 @@ class Source:
         from nbtext.documents.mail import read_mail_files
 
         settings = settings.of_unit("mail")
-        check_label_fields(name, settings)
+        check_needed(name, settings, has_fields=True)
         yield from read_mail_files(shard, replace(options, settings=settings))
 
     def _read_stream(
@@ -321,10 +321,8 @@ class Source:
         if is_text and begins_as_mail(stream.head()):
             say_of_headers(stream.path)
         settings = settings.of_unit(found.unit)
-        if not found.has_fields:
-            check_joined(stream.path, settings)
-        if found.unit == "mail":
-            check_label_fields(stream.path, settings)
+        if not found.has_fields or found.unit == "mail":
+            check_needed(stream.path, settings, has_fields=found.has_fields)
         _check_use(settings, stream.path, found)
         if settings.rows_for == FOR_LABELS and not found.writer:
             settings = replace(settings, rows_for="")
@@ -340,15 +338,17 @@ class Source:
             yield from blocks
             return
         _check_matrix_settings(settings)
-        for block in blocks:
-            yield block.map(partial(self._note_matrix, path))
 
-    def _note_matrix(self, path: str, batch: Batch) -> Batch:
-        self._matrices.setdefault(path, batch.matrix)
-        return batch
+        def note_matrix(batch: Batch) -> Batch:
+            self._matrices.setdefault(path, batch.matrix)
+            return batch
+
+        for block in blocks:
+            yield block.map(note_matrix)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
-        """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
+        """Return the same documents as shards of about `n_bytes`, in order, whose ranges all begin
+        at line 1; see `open_shard`.
 
         Parameters
         ----------
@@ -361,15 +361,30 @@ class Source:
             A source can only be read in this process.
         """
         if n_bytes is None:
-            size = (
-                self.size * FILE_BYTES
-                if self.size is not None and self.unit == "files"
-                else self.size
-            )
-            n_bytes = suitable_bytes(size, n_readers)
-        return [
-            shard for file in self._files for shard in split_shard(file, n_bytes, self.settings)
-        ]
+            size = self.size
+            if size is not None and self.unit == "files":
+                size *= FILE_BYTES
+            # two shards for each reader
+            n_bytes = MAX_SHARD if size is None else -(-size // (2 * n_readers))
+            n_bytes = min(max(n_bytes, MIN_SHARD), MAX_SHARD)
+        shards: list[Shard] = []
+        for shard in self._files:
+            if shard.reader != "file":
+                shards += split_files(shard, max(1, n_bytes // FILE_BYTES))
+                continue
+            path = shard.paths[0]
+            size = streams.file_size(path)
+            if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
+                what = "the workers of a cluster cannot read standard input or a pipe"
+                hint = "save it as a file that all workers can read"
+                raise InputError(what, where=path, hint=hint)
+            if size is None or size <= n_bytes or not _is_splittable(path, self.settings):
+                shards.append(shard)
+                continue
+            for start in range(0, size, n_bytes):
+                lines = ByteRange(start, min(start + n_bytes, size), first_line=1)
+                shards.append(replace(shard, byte_range=lines))
+        return shards
 
     def batches(self) -> Iterator[Batch]:
         """Yield all documents, some at a time, in order; problems stay in the batches."""
@@ -419,7 +434,7 @@ def open_source(
                 log_skipped(place, reason)
             for shard in shards:
                 if shard.reader == "files":
-                    check_joined(shard.paths[0], settings)
+                    check_needed(shard.paths[0], settings)
             files += shards
         elif settings.input_format == "dirs":
             raise InputError("is not a directory", where=path, hint="leave out --input-format")
@@ -476,7 +491,7 @@ def _reader_of(path: str, settings: InputSettings) -> str:
         if is_mail_text:
             say_of_headers(path)
         if wanted == "files" or (found is not None and found.name in ("lines", "files")):
-            check_joined(path, settings)
+            check_needed(path, settings)
             return "files"
     return "file"
 
@@ -547,43 +562,6 @@ def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | No
     magics = [record.magic for record in FORMATS.values() if wanted in (None, record.name)]
     head = stream.head()
     return None if head.startswith(tuple(chain(*magics))) else kind_of(head, options.encoding)
-
-
-def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
-    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of
-    `n_readers` workers.
-    """
-    if n_bytes is None:
-        return MAX_SHARD
-    return min(max(-(-n_bytes // (2 * n_readers)), MIN_SHARD), MAX_SHARD)
-
-
-def split_shard(shard: Shard, n_bytes: int, settings: InputSettings) -> Iterator[Shard]:
-    """Yield the same documents in shards of about `n_bytes`, in order; all ranges begin at line 1.
-
-    Raises
-    ------
-    InputError
-        The source can only be read in this process.
-    """
-    if shard.reader != "file":
-        step = max(1, n_bytes // FILE_BYTES)
-        for start in range(0, len(shard.paths), step):
-            files = slice(start, start + step)
-            yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
-        return
-    path = shard.paths[0]
-    size = streams.file_size(shard.paths[0])
-    if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
-        hint = "save it as a file that all workers can read"
-        raise InputError(
-            "the workers of a cluster cannot read standard input or a pipe", where=path, hint=hint
-        )
-    if size is None or size <= n_bytes or not _is_splittable(path, settings):
-        yield shard
-        return
-    for start in range(0, size, n_bytes):
-        yield replace(shard, byte_range=ByteRange(start, min(start + n_bytes, size), first_line=1))
 
 
 def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) -> Format:

@@ -14,7 +14,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import partial
 from shutil import copyfileobj
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
@@ -63,6 +62,8 @@ class SqlRows:
         The columns.
     types : tuple of str
         The declared type of each column of a SQLite database; "" where there is none.
+    places : dict of str to tuple of int
+        The places of the columns that are read.
     rows : sequence of sequence
         The values.
     first_row : int
@@ -73,8 +74,10 @@ class SqlRows:
     path: str
     names: tuple[str, ...]
     types: tuple[str, ...]
-    rows: Sequence[QueryRow]
-    first_row: int
+    options: ReadOptions
+    places: dict[str, tuple[int, ...]]
+    rows: Sequence[QueryRow] = ()
+    first_row: int = 1
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the values of all columns of a row."""
@@ -87,18 +90,17 @@ class SqlRows:
         """Return some rows."""
         return replace(self, rows=self.rows[start:stop], first_row=self.first_row + start)
 
+    def batch(self) -> Batch:
+        """Return the rows as documents."""
 
-def _parse_rows(rows: SqlRows, places: dict[str, tuple[int, ...]], options: ReadOptions) -> Batch:
-    """Return rows as documents."""
+        def values_of(place: int) -> list[Any]:
+            values = [row[place] for row in self.rows]
+            if self.types[place].upper() in JSON_TYPES:
+                return list(map(parse_json, values))
+            return [bytes(value) if isinstance(value, memoryview) else value for value in values]
 
-    def values_of(place: int) -> list[Any]:
-        values = [row[place] for row in rows.rows]
-        if rows.types[place].upper() in JSON_TYPES:
-            return list(map(parse_json, values))
-        return [bytes(value) if isinstance(value, memoryview) else value for value in values]
-
-    columns = take_columns(rows.names, places, values_of, options.settings)
-    return make_batch_of_rows(columns, rows, options, rows.names)
+        columns = take_columns(self.names, self.places, values_of, self.options.settings)
+        return make_batch_of_rows(columns, self, self.options, self.names)
 
 
 def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
@@ -112,16 +114,10 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         no query.
     """
     path = stream.location
+    name = stream.path
     if stream.compression is not None or is_url(path) or not is_regular(path):
-        hint = "save it as a file, and unpack it"
-        raise InputError(
-            "a SQLite database can be read only from a local file", where=stream.path, hint=hint
-        )
-    yield from _read_sqlite_file(path, stream.path, options, n_bytes=stream.size or 0)
-
-
-def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a SQLite file, whose name in ids and errors is `name`."""
+        what = "a SQLite database can be read only from a local file"
+        raise InputError(what, where=name, hint="save it as a file, and unpack it")
     query = options.settings.query
     with closing(_connect(path)) as connection:
         try:
@@ -129,11 +125,14 @@ def _read_sqlite_file(path: str, name: str, options: ReadOptions, n_bytes: int) 
             connection.execute("pragma trusted_schema = off")
             if query is None:
                 query = _only_table(connection, name)
-            names, types = _create_view(connection, query)
+            # SQLite creates a view of a `select` statement only
+            connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
+            columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
+            names, types = (tuple(str(column[place]) for column in columns) for place in (1, 2))
             places = find_fields(names, options.settings, name)
-            start = SqlRows(name, names, types, (), 1)
+            start = SqlRows(name, names, types, options, places)
             rows = connection.execute("select * from nbtext_rows")
-            yield from _read_rows(rows, start, places, options, n_bytes=n_bytes)
+            yield from _read_rows(rows, start, n_bytes=stream.size or 0)
         except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
             # an error of several statements has no code
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
@@ -192,18 +191,6 @@ def _only_table(connection: sqlite3.Connection, path: str) -> str:
     return f"select * from {quote_name(names[0])}"
 
 
-def _create_view(
-    connection: sqlite3.Connection, query: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Create a temporary view of a query, and return its columns with their declared types.
-
-    SQLite creates a view of a `select` statement only.
-    """
-    connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
-    columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
-    return tuple(str(column[1]) for column in columns), tuple(str(column[2]) for column in columns)
-
-
 def quote_name(name: str) -> str:
     """Return a name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'
@@ -231,7 +218,14 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         what = "the query fails: it is not one select statement"
         raise InputError(what, where=path, hint=QUERY_HINT)
     try:
-        engine = _create_engine(url)
+        import sqlalchemy
+    except ImportError:
+        raise MissingExtra(
+            "--query of a database at a URL", library="SQLAlchemy", extra="sql"
+        ) from None
+    try:
+        # by the driver that SQLAlchemy selects; no driver makes a file
+        engine = sqlalchemy.create_engine(url)
         with ExitStack() as stack:
             stack.callback(engine.dispose)
             connection = stack.enter_context(engine.connect())
@@ -247,8 +241,8 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             if not names:
                 raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
             places = find_fields(names, options.settings, path)
-            start = SqlRows(path, names, ("",) * len(names), (), 1)
-            yield from _read_rows(rows, start, places, options, n_bytes=0)
+            start = SqlRows(path, names, ("",) * len(names), options, places)
+            yield from _read_rows(rows, start)
     except ImportError as error:
         driver = error.name or "another library"
         raise InputError(
@@ -268,35 +262,11 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
         ) from None
 
 
-def _create_engine(url: str) -> Any:
-    """Return what connects to a database, by the driver that SQLAlchemy selects; no driver makes a
-    file.
-    """
-    try:
-        import sqlalchemy
-    except ImportError:
-        raise MissingExtra(
-            "--query of a database at a URL", library="SQLAlchemy", extra="sql"
-        ) from None
-    return sqlalchemy.create_engine(url)
-
-
-def _read_rows(
-    rows: Iterable[QueryRow],
-    start: SqlRows,
-    places: dict[str, tuple[int, ...]],
-    options: ReadOptions,
-    *,
-    n_bytes: int,
-) -> Iterator[Block]:
+def _read_rows(rows: Iterable[QueryRow], start: SqlRows, *, n_bytes: int = 0) -> Iterator[Block]:
     """Yield rows in blocks of some thousands, or about a million characters.
 
-    Parameters
-    ----------
-    start : SqlRows
-        The columns.
-    n_bytes : int
-        The size of the file, which the first block reports.
+    start    no rows, with what all have in common
+    n_bytes  the size of the file, which the first block reports
     """
 
     def size_of(row: QueryRow) -> int:
@@ -304,15 +274,13 @@ def _read_rows(
 
     first_row = 1
     for block, size in group_items(map(tuple, rows), size_of):
-        parse = partial(
-            _parse_rows, replace(start, rows=block, first_row=first_row), places, options
-        )
-        parsed = Block(parse, n_bytes if first_row == 1 else 0, size)
+        made = replace(start, rows=block, first_row=first_row)
+        parsed = Block(made.batch, n_bytes if first_row == 1 else 0, size)
         first_row += len(block)
-        del block, parse  # the block alone keeps large rows
+        del block, made  # the block alone keeps large rows
         yield parsed
-    if first_row == 1 and options.settings.rows_for:
-        yield Block(partial(_parse_rows, start, places, options), n_bytes)
+    if first_row == 1 and start.options.settings.rows_for:
+        yield Block(start.batch, n_bytes)
 
 
 JSON_TYPES = ("JSON", "JSONB")  # of columns of SQLite, whose values are texts

@@ -75,7 +75,12 @@ class ByteStream:
     """
 
     def __init__(
-        self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]
+        self,
+        path: str,
+        read: Callable[[], bytes],
+        *,
+        size: int | None = None,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = hide_credentials(path, is_source=True)
         self.location = path
@@ -191,10 +196,7 @@ def open_stream(path: str, *, offset: int = 0) -> ByteStream:
     """
     if path in _opened:
         return _opened.pop(path)
-    if path == STANDARD_INPUT:
-        stream = _standard_input()
-    else:
-        stream = open_url(path, offset) if is_url(path) else _file_stream(path, offset)
+    stream = open_url(path, offset) if is_url(path) else _open_file(path, offset)
     try:
         return stream if offset else stream.unpack()
     except BaseException:
@@ -318,16 +320,6 @@ def similar_path(path: str) -> str | None:
     return os.path.join(folder, nearest[0]) if nearest else None
 
 
-def _file_stream(path: str, offset: int) -> ByteStream:
-    try:
-        handle = os.open(path, READ)
-    except (OSError, ValueError) as error:
-        raise unreadable_file(path, error) from None
-    if offset:
-        os.lseek(handle, offset, os.SEEK_SET)
-    return _handle_stream(path, handle, lambda: os.close(handle))
-
-
 def open_url(url: str, offset: int = 0) -> ByteStream:
     """Open a file at a URL. HTTP at offset 0 uses one plain request: some servers have no range
     requests.
@@ -347,27 +339,33 @@ def open_url(url: str, offset: int = 0) -> ByteStream:
     return ByteStream(url, read, size=size, close=file.close)
 
 
-def _standard_input() -> ByteStream:
-    if sys.stdin is None:
-        raise InputError("standard input is closed", where=STANDARD_INPUT)
-    buffer = sys.stdin.buffer
-    try:
-        handle = buffer.fileno()
-    except OSError:  # the program has replaced standard input by another object
-        return ByteStream(
-            STANDARD_INPUT, lambda: buffer.read(RAW_BYTES), size=None, close=lambda: None
-        )
-    return _handle_stream(STANDARD_INPUT, handle, lambda: None)
-
-
-def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStream:
+def _open_file(path: str, offset: int) -> ByteStream:
+    """Open a file, a pipe, or standard input."""
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InputError("standard input is closed", where=STANDARD_INPUT)
+        buffer = sys.stdin.buffer
+        try:
+            handle = buffer.fileno()
+        except OSError:  # the program has replaced standard input by another object
+            return ByteStream(path, lambda: buffer.read(RAW_BYTES))
+    else:
+        try:
+            handle = os.open(path, READ)
+        except (OSError, ValueError) as error:
+            raise unreadable_file(path, error) from None
+    if offset:
+        os.lseek(handle, offset, os.SEEK_SET)
     status = os.fstat(handle)
-    if stat.S_ISREG(status.st_mode):
-        return ByteStream(
-            path, lambda: os.read(handle, RAW_BYTES), size=status.st_size, close=close
-        )
-    stream = ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
-    stream.is_terminal = os.isatty(handle)
+    is_file = stat.S_ISREG(status.st_mode)
+    stream = ByteStream(
+        path,
+        (lambda: os.read(handle, RAW_BYTES)) if is_file else lambda: _read_ready(handle),
+        size=status.st_size if is_file else None,
+    )
+    if path != STANDARD_INPUT:
+        stream.close = lambda: os.close(handle)
+    stream.is_terminal = not is_file and os.isatty(handle)
     return stream
 
 

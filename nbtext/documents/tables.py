@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -89,7 +90,8 @@ class RowGroup(NamedTuple):
         About how many bytes they have.
     kept : list of Row
         The rows as they were read, if lines are kept.
-    is_last : bool
+    tail : str
+        The lines after the last row of the file, if lines are kept.
     """
 
     cells: list[list[str]]
@@ -98,7 +100,7 @@ class RowGroup(NamedTuple):
     repaired: dict[int, int]
     size: int
     kept: list[Row]
-    is_last: bool
+    tail: str
 
 
 @frozen
@@ -127,23 +129,22 @@ class Dialect:
     is_escaped: bool = False
     is_quoted: bool = True
 
-    def open(self, lines: Iterator[str]) -> Any:
+    def open(self, lines: Iterable[str], *, is_strict: bool = True) -> Any:
         """Return a reader of rows, with `line_num`, the number of lines that were read."""
-        return self._open_csv(lines, strict=True) if self.is_csv else TsvReader(lines, self)
+        if not self.is_csv:
+            return TsvReader(iter(lines), self)
+        return csv.reader(
+            lines, delimiter=self.separator, skipinitialspace=self.is_spaced, strict=is_strict
+        )
 
     def split_lax(self, line: str) -> list[str]:
         """Return the cells of a line of CSV with text after a closing quote; [] if it has too long
         a cell.
         """
         try:
-            return next(self._open_csv([line], strict=False), [])
+            return next(self.open([line], is_strict=False), [])
         except csv.Error:
             return []
-
-    def _open_csv(self, lines: Iterable[str], *, strict: bool) -> Any:
-        return csv.reader(
-            lines, delimiter=self.separator, skipinitialspace=self.is_spaced, strict=strict
-        )
 
     def are_like_rows(self, lines: Sequence[str], width: int) -> bool:
         """Return whether more than half of some lines are like rows of several cells, none of
@@ -214,13 +215,6 @@ class LineFeed:
             self._told.add(what)
             warn(f"{name_source(self.path)}:{line}", f"{what}; {hint}")
 
-    def tell_of_rows(self, first: int, last: int, width: int) -> bool:
-        """Say so, and return True, if the lines of a row look like rows of this width."""
-        are_rows = self.dialect.are_like_rows(self.lines_of(first, last), width)
-        if are_rows:
-            self.tell(first, "a quoted column has lines that look like rows", PLAIN_HINT)
-        return are_rows
-
     def forget(self, last: int) -> None:
         """Drop the lines up to a number."""
         del self._kept[: last + 1 - self.first_kept]
@@ -231,16 +225,11 @@ class LineFeed:
             self._check_open(self.size + block.data.find(b"\n"))
         if len(self._kept) > MAX_KEPT_LINES and not self.keeps_lines:
             self.forget(block.first_line - 1)
+        data = block.data
+        first_line = block.first_line
         if block.is_too_long:
-            self.oddities[block.first_line] = too_long(self.dialect.limit)
-            lines = ["\n"]
-        else:
-            lines = self._decode_lines(block.data, block.first_line)
-        self.size += max(1, len(block.data))
-        self._kept += lines
-        return lines
-
-    def _decode_lines(self, data: bytes, first_line: int) -> list[str]:
+            self.oddities[first_line] = too_long(self.dialect.limit)
+            data = b"\n"
         decoded = decode_lines(data, self._encoding)
         texts = decoded.texts
         if self.keeps_lines and decoded.repaired:
@@ -265,6 +254,8 @@ class LineFeed:
         last = texts.pop()
         lines = [text + "\n" for text in texts]
         lines.append(last + "\n" if data.endswith(b"\n") else last)
+        self.size += len(data)
+        self._kept += lines
         return lines
 
     def _end(self) -> Iterator[str]:
@@ -311,8 +302,7 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
 
     def end_group(*, is_last: bool = False) -> RowGroup:
         nonlocal cells, spans, problems, size
-        kept = _keep_rows(feed, cells, spans)
-        group = RowGroup(cells, spans, problems, {}, size, kept, is_last)
+        repaired = Counter[int]()
         ends = [stop for _, stop in spans]
         for line in sorted(line for line in feed.oddities if line <= last):
             odd = feed.oddities.pop(line)
@@ -320,9 +310,16 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
             if isinstance(odd, InputError):
                 problems.setdefault(row, odd)
             else:
-                group.repaired[row] = group.repaired.get(row, 0) + odd
-        if kept or not feed.keeps_lines:
-            feed.forget(ends[-1] if kept else last)
+                repaired[row] += odd
+        kept: list[Row] = []
+        start = feed.first_kept
+        for columns, (first, stop) in zip(cells, spans, strict=True) if feed.keeps_lines else ():
+            gap = "".join(feed.lines_of(start, first - 1))
+            kept.append(Row(first, gap, "".join(feed.lines_of(first, stop)), columns))
+            start = stop + 1
+        feed.forget(start - 1 if feed.keeps_lines else last)
+        tail = feed.take() if is_last and feed.keeps_lines else ""
+        group = RowGroup(cells, spans, problems, repaired, size, kept, tail)
         cells = []
         spans = []
         problems = {}
@@ -351,7 +348,12 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
                     cells.append(columns)
                     spans.append((first, last))
                 if last > first and is_searched:
-                    is_searched = not feed.tell_of_rows(first, last, len(columns))
+                    lines = feed.lines_of(first, last)
+                    is_searched = not feed.dialect.are_like_rows(lines, len(columns))
+                    if not is_searched:
+                        feed.tell(
+                            first, "a quoted column has lines that look like rows", PLAIN_HINT
+                        )
                 if (feed.size or is_first) and (group := end_block()):
                     yield group
             break
@@ -423,18 +425,6 @@ def _read_again(
     return (cells, end, None) if is_plain else (lax, last, None)
 
 
-def _keep_rows(feed: LineFeed, cells: list[list[str]], spans: list[tuple[int, int]]) -> list[Row]:
-    """Return rows with their lines, and the blank lines before each."""
-    rows: list[Row] = []
-    if feed.keeps_lines:
-        start = feed.first_kept
-        for columns, (first, last) in zip(cells, spans, strict=True):
-            gap = "".join(feed.lines_of(start, first - 1))
-            rows.append(Row(first, gap, "".join(feed.lines_of(first, last)), columns))
-            start = last + 1
-    return rows
-
-
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
     """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends
     on the country.
@@ -442,23 +432,17 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
     It is the first of these with which the line is a header; else the first with which it has
     `n_columns`; else the one with which it has most columns.
     """
-    found = {separator: _split_line(line, separator) for separator in TABLE_SEPARATORS}
-    for separator, columns in found.items():
-        if not names.isdisjoint(columns):
+    found: dict[str, list[str]] = {}
+    for separator in TABLE_SEPARATORS:
+        found[separator] = []
+        with suppress(csv.Error, InputError):  # the reader of rows reports it
+            check_separators(line, separator)
+            columns = next(csv.reader([line], delimiter=separator), [])
+            found[separator] = [column.strip() for column in columns]
+        if not names.isdisjoint(found[separator]):
             return separator
     enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
     return next(enough, max(TABLE_SEPARATORS, key=lambda separator: len(found[separator])))
-
-
-def _split_line(line: str, separator: str) -> list[str]:
-    """Return the columns of a line; an empty list if it is broken or too wide, which the reader of
-    rows reports.
-    """
-    try:
-        check_separators(line, separator)
-        return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
-    except (csv.Error, InputError):
-        return []
 
 
 def check_separators(line: str, separator: str) -> None:
@@ -672,11 +656,9 @@ class Table:
             problems=problems,
             names_of=lambda _: self.names,
         )
-        for n_sequences in group.repaired.values():
-            batch.count_repairs(n_sequences)
         batch.rows = rows
         batch.left_out |= headers
-        return batch
+        return batch.count_repairs(group.repaired.values())
 
     def _find_headers(self, group: RowGroup) -> dict[int, str]:
         """Return the rows that are left out, because they are of the header, with the reason; a
@@ -728,20 +710,12 @@ class Table:
         return found
 
 
-def read_csv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a CSV file: each row is one. By default, the first line tells the
-    separator.
-    """
-    return _read_table(stream, options, is_tsv=False)
+def read_table(
+    stream: ByteStream, options: ReadOptions, *, is_tsv: bool = False
+) -> Iterator[Block]:
+    """Yield the documents of a CSV or TSV file: each row is one.
 
-
-def read_tsv(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
-    """Yield the documents of a file of tab-separated columns: each row is one."""
-    return _read_table(stream, options, is_tsv=True)
-
-
-def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> Iterator[Block]:
-    """Yield the rows in blocks.
+    By default, the first line of a CSV file tells the separator.
 
     raises  InputError: a column is missing, or a quote is never closed
     """
@@ -816,38 +790,40 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     )
     groups = chain([second] if is_header else [header, second], groups)
     del second, following
-    if not settings.rows_for:
-        for group in groups:
-            if group.cells:
-                block = Block(partial(table.parse, group, None), stream.newly_read(), group.size)
-                del group
-                yield block
-        return
-    from nbtext.documents.rows import TableRows
+    rows: TableRows | None = None
+    if settings.rows_for:
+        from nbtext.documents.rows import TableRows
 
-    rows = TableRows(
-        "tsv" if is_tsv else "csv",
-        stream.path,
-        encoding,
-        [],
-        "",
-        newline="\r\n" if lines[0].endswith("\r") else "\n",
-        is_start=True,
-        bom=stream.bom,
-        separator=separator,
-        names=tuple(names),
-        header=header.kept[0].gap + header.kept[0].text if is_header else None,
-        is_escaped=is_escaped,
-        is_plain=is_plain,
-    )
-    quoted = replace(rows, is_quoted=True)
-    if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
-        rows = quoted
+        rows = TableRows(
+            "tsv" if is_tsv else "csv",
+            stream.path,
+            encoding,
+            [],
+            "",
+            newline="\r\n" if lines[0].endswith("\r") else "\n",
+            is_start=True,
+            bom=stream.bom,
+            separator=separator,
+            names=tuple(names),
+            header=header.kept[0].gap + header.kept[0].text if is_header else None,
+            is_escaped=is_escaped,
+            is_plain=is_plain,
+        )
+        quoted = replace(rows, is_quoted=True)
+        if quoted.join(header.cells[0]) == _strip_line_end(header.kept[0].text):
+            rows = quoted
     for group in groups:
-        tail = feed.take() if group.is_last else ""
-        kept = replace(rows, rows=group.kept, tail=tail)
-        yield Block(partial(table.parse, group, kept), stream.newly_read(), group.size)
-        rows = replace(rows, is_start=False)
+        if rows is not None:
+            rows = replace(rows, rows=group.kept, tail=group.tail)
+        if group.cells or rows is not None:
+            block = Block(partial(table.parse, group, rows), stream.newly_read(), group.size)
+            del group
+            yield block
+        if rows is not None:
+            rows = replace(rows, is_start=False)
+
+
+read_tsv = partial(read_table, is_tsv=True)
 
 
 def find_columns(
