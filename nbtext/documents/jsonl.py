@@ -12,6 +12,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -66,16 +67,13 @@ decoder = json.JSONDecoder(
 )
 
 
-class _UnusualLineError(Exception):
-    """The scanner rejects a line, which json must parse."""
-
-
 def parse_jsonl(lines: LineDocuments) -> Batch:
     """Return a batch in which each line that is not blank is a document."""
-    try:
+    batch = None
+    with suppress(UnicodeError):
         batch = _parse_flat(lines)
-    except (_UnusualLineError, InputError, json.JSONDecodeError, UnicodeError):
-        batch = _parse_with_json(lines)  # or reports an error
+    if batch is None:
+        batch = _parse_with_json(lines)
     if lines.settings.rows_for:
         batch.rows = keep_lines(
             lines,
@@ -88,24 +86,25 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
 read_jsonl = partial(read_line_documents, parse=parse_jsonl)
 
 
-def _parse_flat(lines: LineDocuments) -> Batch:
-    """Parse lines that are all flat objects with texts in the text fields; raise an error for
-    others.
+def _parse_flat(lines: LineDocuments) -> Batch | None:
+    """Parse lines that are all flat objects with texts in the text fields; return None for others.
+
+    raises  UnicodeError: a text is not valid UTF-8
     """
     settings = lines.settings
     if not settings.text_field or settings.where:
-        raise _UnusualLineError
+        return None
     data = lines.block.data
     first = lines.block.first_line
     names = [*settings.label_names, *settings.options_of_fields]
     found = scan(data, settings.text_field, settings.id_field, names, lines.origin, first)
     if found is None:
-        raise _UnusualLineError
+        return None
     texts, ids, others = found
     has_rule = settings.folder is not None or settings.label_separator is not None
     if has_rule and None in others[0]:
         # a missing key is the label of the folder; with a separator, an empty text has none
-        raise _UnusualLineError
+        return None
 
     def names_of(row: int) -> tuple[str, ...]:
         is_large = len(data) > LARGE_CHARACTERS
@@ -120,9 +119,7 @@ def _parse_flat(lines: LineDocuments) -> Batch:
         names_of=names_of,
         scanned=(ids, texts),
     )
-    if batch.problems:
-        raise _UnusualLineError
-    return batch
+    return None if batch.problems else batch
 
 
 def _read_lists(values: list[str | bytes | None]) -> list[Any]:

@@ -13,6 +13,7 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -35,6 +36,7 @@ from nbtext.records import frozen
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 JSON_LINES_HINT = "write JSON lines: -o FILE.jsonl"
+APART_HINT = "write the rows of each file to a file of its own"
 JSON_BLANKS = " \t\r\n"
 LINE_ENDS = "\r\n"
 
@@ -166,6 +168,11 @@ class TextRows:
             is_start=self.is_start and start == 0,
         )
 
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """What is the same in files whose rows can be written to one file."""
+        return self.encoding.codec, self.newline
+
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the values of a row by column or key; None if the format has none."""
         return None
@@ -224,7 +231,16 @@ class ObjectRows(TextRows):
             An object has one of the keys or equal keys, or the row is not an object.
         """
         text, end = split_end(self.rows[row].text)
-        names = _list_keys(text)
+        if not text.lstrip(JSON_BLANKS).startswith("{"):
+            raise InputError("expected an object", hint="each row is one object")
+        try:
+            names = [name for name, _ in _pairs.decode(text)]
+        except (ValueError, RecursionError):
+            raise InputError("broken JSON", hint="each row is one object") from None
+        for name, number in Counter(names).items():
+            if number > 1:
+                what = f"the object has several keys `{name}`"
+                raise InputError(what, hint="give each value a key of its own")
         check_new(changed.nested, names, kind="key")
         values = {column.name: value for column, value in zip(changed.nested, added, strict=True)}
         comma, colon = (", ", ": ") if _spaced_key.match(text.lstrip(JSON_BLANKS)) else (",", ":")
@@ -276,6 +292,12 @@ class TableRows(TextRows):
     is_quoted: bool = False
     is_escaped: bool = False
     is_plain: bool = False
+
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """What is the same in files whose rows can be written to one file."""
+        has_header = self.header is not None
+        return self.encoding.codec, self.newline, self.separator, self.names, has_header
 
     def fields(self, row: int) -> dict[str, Any] | None:
         """Return the cells of a row by column; by its number if the table has no header."""
@@ -450,8 +472,12 @@ def write_text(
                     first = rows
                     mark = rows.bom
                     parts.append(encode(1, rows.write_head(each)))
-                else:
-                    _check_alike(rows, first)
+                elif rows.format == "json":
+                    what = "a .json file is one array, and several arrays cannot be written to one file"
+                    raise InputError(what, where=rows.path, hint=APART_HINT)
+                elif rows.layout != first.layout:
+                    what = f"its columns, separator, encoding or line ends are not those of {first.path}"
+                    raise InputError(what, where=rows.path, hint=APART_HINT)
             columns = each.nested if isinstance(rows, ObjectRows) else each.flat
             values = (
                 zip(*(column.values for column in columns), strict=True)
@@ -480,46 +506,11 @@ def write_text(
             file.flush()
 
 
-def _check_alike(rows: TextRows, first: TextRows) -> None:
-    """Raise InputError unless the rows of two files can be written to one file."""
-    layouts = []
-    for each in (rows, first):
-        layout: list[Any] = [each.encoding.codec, each.newline]
-        if isinstance(each, TableRows):
-            layout += [each.separator, each.names, each.header is None]
-        layouts.append(layout)
-    what = ""
-    if rows.format == "json":
-        what = "a .json file is one array, and several arrays cannot be written to one file"
-    elif layouts[0] != layouts[1]:
-        what = f"its columns, separator, encoding or line ends are not those of {first.path}"
-    if what:
-        raise InputError(
-            what, where=rows.path, hint="write the rows of each file to a file of its own"
-        )
-
-
 def _printable(text: str) -> str:
     """Return a text in which each lone surrogate is an escape sequence, which is one of JSON,
     too.
     """
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _list_keys(text: str) -> set[str]:
-    """Return the keys of an object of JSON; InputError if it is not one, or has equal keys."""
-    if not text.lstrip(JSON_BLANKS).startswith("{"):
-        raise InputError("expected an object", hint="each row is one object")
-    try:
-        names = [name for name, _ in _pairs.decode(text)]
-    except (ValueError, RecursionError):
-        raise InputError("broken JSON", hint="each row is one object") from None
-    if len(names) != len(set(names)):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            f"the object has several keys `{twice}`", hint="give each value a key of its own"
-        )
-    return set(names)
 
 
 def _find_values(text: str, start: int = 0, prefix: str = "") -> dict[str, tuple[int, int]]:

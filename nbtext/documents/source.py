@@ -364,9 +364,7 @@ class Source:
             size = self.size
             if size is not None and self.unit == "files":
                 size *= FILE_BYTES
-            # two shards for each reader
-            n_bytes = MAX_SHARD if size is None else -(-size // (2 * n_readers))
-            n_bytes = min(max(n_bytes, MIN_SHARD), MAX_SHARD)
+            n_bytes = suitable_bytes(size, n_readers)
         shards: list[Shard] = []
         for shard in self._files:
             if shard.reader != "file":
@@ -562,6 +560,15 @@ def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | No
     magics = [record.magic for record in FORMATS.values() if wanted in (None, record.name)]
     head = stream.head()
     return None if head.startswith(tuple(chain(*magics))) else kind_of(head, options.encoding)
+
+
+def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
+    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of
+    `n_readers` workers.
+    """
+    if n_bytes is None:
+        return MAX_SHARD
+    return min(max(-(-n_bytes // (2 * n_readers)), MIN_SHARD), MAX_SHARD)
 
 
 def detect_stream_format(stream: streams.ByteStream, settings: InputSettings) -> Format:

@@ -323,9 +323,16 @@ def write_sqlite(
                     f"its columns are not those of {first.path}", where=rows.path, hint=hint
                 )
             marks = ", ".join("?" * (len(rows.names) + len(columns)))
-            values = zip(
-                *(map(_plain_value, _values_of(column)) for column in columns), strict=True
-            )
+            new = []
+            for column in columns:  # those for which SQLite has no type become text
+                has_type = column.kind in SQL_TYPES
+                new.append(
+                    [
+                        _plain_value(value if has_type or value is None else column.cells(value))
+                        for value in column.values
+                    ]
+                )
+            values = zip(*new, strict=True)
             inserted = (
                 (*map(_plain_value, row), *new)
                 for place, (row, new) in enumerate(zip(rows.rows, values, strict=True))
@@ -349,13 +356,6 @@ def _create_table(table: str, rows: SqlRows, columns: Sequence[Column]) -> str:
     check_new(columns, [each.name for each in columns if each.name.lower() in known], rows.path)
     defined += [f"{quote_name(each.name)} {SQL_TYPES.get(each.kind, 'TEXT')}" for each in columns]
     return f"create table {quote_name(table)} ({', '.join(defined)})"
-
-
-def _values_of(column: Column) -> Iterable[Any]:
-    """Return the values; those for which SQLite has no type become text."""
-    if column.kind in SQL_TYPES:
-        return column.values
-    return (None if value is None else column.cells(value) for value in column.values)
 
 
 def _plain_value(value: Any) -> Any:
