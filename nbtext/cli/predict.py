@@ -397,21 +397,20 @@ class AnswerStatus:
 
 def _check_format(output_format: str, given: Predict) -> None:
     """Raise SettingsError if an output format cannot hold what the options add to a record."""
-    refused = {
-        HEADER_FORMAT: (("coverage", "top_k", "score", "summary"), "holds one label"),
-        FASTTEXT: (("coverage", "score", "summary"), "has no prediction sets, and no columns"),
-    }
     decisions = given.decisions
     asked = {
         "coverage": decisions.coverage,
-        "top_k": decisions.top_k,
+        "top_k": decisions.top_k if output_format == HEADER_FORMAT else None,
         "score": given.columns.score,
         "summary": given.summary,
     }
-    names, why = refused.get(output_format, ((), ""))
-    for name in names:
-        if asked[name]:
-            what = f"cannot be combined with --to {output_format}, which {why}"
+    reasons = {
+        HEADER_FORMAT: "holds one label",
+        FASTTEXT: "has no prediction sets, and no columns",
+    }
+    for name, value in asked.items() if output_format in reasons else ():
+        if value:
+            what = f"cannot be combined with --to {output_format}, which {reasons[output_format]}"
             raise SettingsError(what, where=name, hint="leave out this option, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError(

@@ -337,7 +337,7 @@ def open_documents(
             advance(block.size)
             source.skipped.update(batch.notes)
             if len(read.unknown_encodings) > MAX_NAMED_ENCODINGS:
-                batch.unknown_encodings = {}
+                batch.unknown_encodings.clear()
             read.add_notes(batch)
             found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
             counted.add(batch)
@@ -348,7 +348,7 @@ def open_documents(
 
         def say_repairs(min_share: float = 0.0) -> None:
             read_as = settings.encoding or DEFAULT_ENCODING
-            for name, number in Counter(read.unknown_encodings).most_common(MAX_NAMED_ENCODINGS):
+            for name, number in read.unknown_encodings.most_common(MAX_NAMED_ENCODINGS):
                 what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
                 run.say(f"{what}; name the right one with --encoding")
             share = read.repaired_bytes / max(1, found["characters"])

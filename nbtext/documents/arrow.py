@@ -292,14 +292,13 @@ class ArrowRows:
         with convert_arrow_errors(self.path):
             if settings.rows_for:
                 self.table.validate(full=True)
-            columns = take_columns(names, places, self._values_of, settings)
+            columns = take_columns(
+                names, places, lambda place: _values_of(self.table.column(place)), settings
+            )
         others = columns.keys() - {*settings.text_field, *settings.label_fields}
         for name, classes in _find_class_names(self.table.schema, others).items():
             columns[name] = [_name_classes(each, classes) for each in columns[name]]
         return make_batch_of_rows(columns, self, self.options, names)
-
-    def _values_of(self, place: int) -> list[Any]:
-        return _values_of(self.table.column(place))
 
 
 def _find_class_names(schema: Any, columns: Iterable[str]) -> dict[str, list[str]]:
@@ -382,25 +381,18 @@ def _values_of(array: Any) -> list[Any]:
         array.validate(full=True)
     if pa.types.is_float32(array.type):
         array = array.cast(pa.string()).cast(pa.float64())
-    values: list[Any] = _without_nanoseconds(array).to_pylist()
+    kind = array.type
+    if getattr(kind, "unit", None) == "ns":  # Python has microseconds
+        microseconds = pa.time64("us")
+        if pa.types.is_timestamp(kind):
+            microseconds = pa.timestamp("us", kind.tz)
+        elif pa.types.is_duration(kind):
+            microseconds = pa.duration("us")
+        array = array.cast(microseconds, safe=False)
+    values: list[Any] = array.to_pylist()
     if pa.types.is_map(array.type):
         return [None if pairs is None else dict(pairs) for pairs in values]
     return values
-
-
-def _without_nanoseconds(array: Any) -> Any:
-    """Return times in microseconds, which Python has; other values as they are."""
-    import pyarrow as pa
-
-    kind = array.type
-    if getattr(kind, "unit", None) != "ns":
-        return array
-    microseconds = pa.time64("us")
-    if pa.types.is_timestamp(kind):
-        microseconds = pa.timestamp("us", kind.tz)
-    elif pa.types.is_duration(kind):
-        microseconds = pa.duration("us")
-    return array.cast(microseconds, safe=False)
 
 
 @contextmanager

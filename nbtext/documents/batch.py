@@ -152,9 +152,9 @@ class Batch:
         Number of documents in which invalid bytes were replaced.
     repaired_bytes : int
         Number of replacement characters (U+FFFD) for invalid bytes.
-    notes : dict of str to int
+    notes : Counter of str
         Number of items that were skipped, by the reason.
-    unknown_encodings : dict of str to int
+    unknown_encodings : Counter of str
         Number of documents that name an encoding that does not exist, by its name.
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
@@ -195,7 +195,7 @@ class Batch:
     problems: dict[int, InputError] = field(default_factory=dict)
     repaired_documents: int = 0
     repaired_bytes: int = 0
-    notes: dict[str, int] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
     groups: list[str] | None = None
     weights: Sequence[int] | None = None
     shares: dict[int, SoftLabel] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Batch:
     names: tuple[str, ...] = ()
     rows: Any = None
     fields: list[dict[str, Any]] | None = None
-    unknown_encodings: dict[str, int] = field(default_factory=dict)
+    unknown_encodings: Counter[str] = field(default_factory=Counter)
     matrix: Any = None
     left_out: dict[int, str] = field(default_factory=dict)
     lists_missing: bool = False
@@ -234,10 +234,10 @@ class Batch:
                 hint="give the texts",
             )
 
-    def note(self, reason: str, number: int = 1) -> None:
+    def note(self, reason: str, number: int) -> None:
         """Count skipped items, by the reason."""
         if number:
-            self.notes[reason] = self.notes.get(reason, 0) + number
+            self.notes[reason] += number
 
     def count_repairs(self, numbers: Iterable[int]) -> Self:
         """Count the invalid sequences of bytes that were replaced in documents, or in some of their
@@ -248,11 +248,6 @@ class Batch:
             self.repaired_bytes += n_sequences
         return self
 
-    def note_encoding(self, unknown: str) -> None:
-        """Count a document that names an encoding that does not exist; "": it names none."""
-        if unknown:
-            self.unknown_encodings[unknown] = self.unknown_encodings.get(unknown, 0) + 1
-
     @property
     def has_lists(self) -> bool:
         """Whether a document has a list of labels."""
@@ -260,10 +255,8 @@ class Batch:
 
     def add_notes(self, other: Batch) -> None:
         """Add the notes and repair counts of another batch."""
-        for reason, number in other.notes.items():
-            self.note(reason, number)
-        for name, number in other.unknown_encodings.items():
-            self.unknown_encodings[name] = self.unknown_encodings.get(name, 0) + number
+        self.notes.update(other.notes)
+        self.unknown_encodings.update(other.unknown_encodings)
         self.repaired_documents += other.repaired_documents
         self.repaired_bytes += other.repaired_bytes
 
@@ -337,8 +330,8 @@ class Batch:
         batch.rows = self.rows.slice(start, stop) if self.rows is not None else None
         if start:
             batch.repaired_documents = batch.repaired_bytes = 0
-            batch.notes = {}
-            batch.unknown_encodings = {}
+            batch.notes = Counter()
+            batch.unknown_encodings = Counter()
         return batch
 
     def drop(self, rows: Collection[int]) -> Batch:
@@ -432,8 +425,7 @@ class Batch:
         if not self.left_out:
             return self
         batch = self if self.rows is not None else self.drop(self.left_out)
-        for reason, number in Counter(filter(None, self.left_out.values())).items():
-            batch.note(reason, number)
+        batch.notes.update(filter(None, self.left_out.values()))
         return batch
 
     def without_labels(self, missing: Collection[str]) -> Batch:

@@ -255,43 +255,37 @@ def read_range(
     `bom_size`.
     """
     start, stop, first_line = byte_range
-    is_first = start <= bom_size
     # one byte earlier: a line that ends there begins in the range
-    base = bom_size if is_first else start - 1
+    base = bom_size if start <= bom_size else start - 1
     if first_line is None:
         first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size)
     with closing(open_stream(path, offset=base)) as stream:
-        raw_blocks = read_raw_blocks(stream)
-        offset = base
-        if not is_first:
-            offset, raw_blocks = _skip_line(raw_blocks, base)
-        owned = _stop_after_line(raw_blocks, offset, stop)
+        owned = _cut_range(read_raw_blocks(stream), base, stop, is_skipping=start > bom_size)
         owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
         yield from read_line_blocks(
             owned, limit, newly_read=stream.newly_read, first_line=first_line
         )
 
 
-def _skip_line(raw_blocks: Iterator[bytes], offset: int) -> tuple[int, Iterator[bytes]]:
-    """Return the offset of the next line, and the blocks from there on."""
-    for raw in raw_blocks:
-        found = raw.find(b"\n")
-        if found >= 0:
-            return offset + found + 1, chain((raw[found + 1 :],), raw_blocks)
-        offset += len(raw)
-    return offset, iter(())
-
-
-def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int) -> Iterator[bytes]:
-    """Yield the bytes up to the end of the last line that begins before `stop`; the first block is
-    at `offset`.
+def _cut_range(
+    raw_blocks: Iterator[bytes], offset: int, stop: int, *, is_skipping: bool
+) -> Iterator[bytes]:
+    """Yield the bytes of blocks up to the end of the last line that begins before `stop`; after the
+    first line, if it is skipped. The first block is at `offset`.
     """
-    if offset >= stop:
+    if not is_skipping and offset >= stop:
         return
     for raw in raw_blocks:
-        found = raw.find(b"\n", max(0, stop - 1 - offset))
-        if found >= 0:
-            yield raw[: found + 1]
-            return
-        yield raw
+        begin = 0
+        if is_skipping:
+            begin = raw.find(b"\n") + 1
+            if begin and offset + begin >= stop:
+                return
+            is_skipping = not begin
+        if not is_skipping:
+            end = raw.find(b"\n", max(begin, stop - 1 - offset)) + 1
+            if begin < len(raw):
+                yield raw[begin : end or len(raw)]
+            if end:
+                return
         offset += len(raw)

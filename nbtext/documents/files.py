@@ -602,12 +602,12 @@ class FileDocuments:
             if isinstance(found, Decoded):
                 texts.append(found.text)
                 batch.count_repairs([found.repaired])
-                batch.note_encoding(found.unknown)
+                batch.unknown_encodings.update(filter(None, [found.unknown]))
                 continue
             texts.append("")
             if row not in batch.problems:
                 recognition.log_skipped(ids[row], found)
-                batch.note(found)
+                batch.notes[found] += 1
                 skipped.append(row)
         if self.shard.root is not None:
             self._say_of_texts(self.shard.root, texts)

@@ -368,10 +368,8 @@ def _parse_mails(mails: list[RawMail], options: ReadOptions) -> Batch:
     batch = make_batch_of_objects(found, settings, numbers=ids)
     batch.names = ()
     batch.count_repairs(repaired for repaired, _ in repairs)
-    for _, unknown in repairs:
-        batch.note_encoding(unknown)
-    for reason in skipped.values():
-        batch.note(reason)
+    batch.unknown_encodings.update(unknown for _, unknown in repairs if unknown)
+    batch.notes.update(skipped.values())
     return batch.drop(skipped) if skipped else batch
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -131,10 +131,19 @@ class Source:
         )
 
     def _found_units(self) -> set[str | None]:
-        return {
-            self._units.get(shard.paths[0]) or _unit_of(shard, self.settings)
-            for shard in self._files
-        }
+        units: set[str | None] = set()
+        for shard in self._files:
+            path = shard.paths[0]
+            unit = self._units.get(path)
+            if unit is None and shard.reader != "file":
+                unit = {"mails": "mail", "database": "row"}.get(shard.reader, "file")
+            elif unit is None and self.settings.input_format is not None:
+                unit = FORMATS[self.settings.input_format].unit
+            elif unit is None and streams.is_regular(path):
+                found = _detect_format(path, self.settings)
+                unit = found.unit if found is not None else None
+            units.add(unit)
+        return units
 
     @property
     def input_unit(self) -> str | None:
@@ -243,31 +252,30 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
-        label = name_of(self.settings.label)
         if self._kept:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
-        changes: list[Callable[[Batch], Batch]] = []
-        if self.settings.rows_for == VALUES:
-            changes.append(Batch.read_fields)
-        changes.append(lambda batch: batch.mark_headers(self.settings))
-        if self.settings.missing_labels:
-            missing = self.settings.missing_labels
-            changes.append(lambda batch: batch.without_labels(missing))
-        if label is not None:
-            changes.append(lambda batch: batch.set_label(label))
-        settings = self.settings
-        if settings.ids or settings.sample_share or settings.skip_unlabeled or settings.skip_empty:
-            changes.append(lambda batch: batch.filter(self.settings))
-        changes += [Batch.leave_out, self._note_found]
-        for number, read in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
-            block = reduce(Block.map, changes, read)
-            kept = self._kept
-            yield block if kept is None else block.map(partial(kept.setdefault, number))
+        for number, block in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
+            yield block.map(partial(self._finish, number))
 
-    def _note_found(self, batch: Batch) -> Batch:
+    def _finish(self, number: int, batch: Batch) -> Batch:
+        """Return the documents of a block with what the settings make of the labels, without those
+        that are left out.
+        """
+        settings = self.settings
+        label = name_of(settings.label)
+        if settings.rows_for == VALUES:
+            batch = batch.read_fields()
+        batch = batch.mark_headers(settings)
+        if settings.missing_labels:
+            batch = batch.without_labels(settings.missing_labels)
+        if label is not None:
+            batch = batch.set_label(label)
+        if settings.ids or settings.sample_share or settings.skip_unlabeled or settings.skip_empty:
+            batch = batch.filter(settings)
+        batch = batch.leave_out()
         self.found.update(kind for kind in (MissingText, MissingLabel) if batch.has_others(kind))
-        return batch
+        return batch if self._kept is None else self._kept.setdefault(number, batch)
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
         path = shard.paths[0]
@@ -503,15 +511,6 @@ def _detect_format(path: str, settings: InputSettings) -> Format | None:
             return detect_stream_format(stream, settings)
         except InputError:
             return None
-
-
-def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
-    if shard.reader != "file":
-        return {"mails": "mail", "database": "row"}.get(shard.reader, "file")
-    if settings.input_format is not None:
-        return FORMATS[settings.input_format].unit
-    found = _detect_format(shard.paths[0], settings) if streams.is_regular(shard.paths[0]) else None
-    return found.unit if found is not None else None
 
 
 def _check_use(settings: InputSettings, name: str, found: Format | None = None) -> None:

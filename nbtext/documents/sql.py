@@ -38,6 +38,9 @@ from nbtext.records import frozen
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
 QUERY_NEEDED = "give --query 'select ... from ...'"
+ALL_TABLES = (
+    "select name from sqlite_schema where type in ('table', 'view') and name not glob 'sqlite_*'"
+)
 WAL_MODE = 2  # the version that a database with a write-ahead log needs, byte 19 of the file
 # by dialect: the statement after which a transaction cannot write; others are rolled back only
 READ_ONLY = dict.fromkeys(("postgresql", "mysql", "mariadb", "oracle"), "set transaction read only")
@@ -124,7 +127,12 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             # views may call functions: https://sqlite.org/security.html
             connection.execute("pragma trusted_schema = off")
             if query is None:
-                query = _only_table(connection, name)
+                found = connection.execute(ALL_TABLES).fetchall()
+                tables = sorted(str(table) for (table,) in found)
+                if len(tables) != 1:
+                    what = f"has not one table, but: {format_names(tables)}"
+                    raise InputError(what, where=name, hint=QUERY_NEEDED)
+                query = f"select * from {quote_name(tables[0])}"
             # SQLite creates a view of a `select` statement only
             connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
             columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
@@ -177,18 +185,6 @@ def _decode_text(content: bytes) -> str | bytes:
         return content.decode()
     except UnicodeDecodeError:
         return content
-
-
-def _only_table(connection: sqlite3.Connection, path: str) -> str:
-    """Return the query of all rows of the only table."""
-    found = connection.execute(
-        "select name from sqlite_schema where type in ('table', 'view') and name not glob 'sqlite_*'"
-    )
-    names = sorted(str(name) for (name,) in found)
-    if len(names) != 1:
-        what = f"has not one table, but: {format_names(names)}"
-        raise InputError(what, where=path, hint=QUERY_NEEDED)
-    return f"select * from {quote_name(names[0])}"
 
 
 def quote_name(name: str) -> str:

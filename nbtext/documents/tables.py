@@ -163,7 +163,6 @@ class LineFeed:
 
     Attributes
     ----------
-    lines : iterator of str
     size : int
         The bytes of the blocks that were read since it was set to 0, which is done when a row
         ends: if it is not 0 when the next block is read, a row is open.
@@ -190,7 +189,6 @@ class LineFeed:
         self._encoding = options.encoding
         self._told = set[str]()
         self._blocks = map(self._decode, read_line_blocks(read_raw_blocks(stream), dialect.limit))
-        self.lines = self.read_from(1)
 
     def read_from(self, line: int) -> Iterator[str]:
         """Return the lines from this number on, which is kept or the next one; another iterator
@@ -274,13 +272,11 @@ def _has(data: bytes, mark: bytes) -> bool:
     return mark[:1] in data and mark in data
 
 
-def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGroup]:
+def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
     """Yield the first row that is not blank, then some at a time; the last group may be empty.
 
     Parameters
     ----------
-    origin : str
-        What precedes the number of a line in an error.
     n_skipped : int
         The number of lines before the first one that is read.
 
@@ -298,7 +294,7 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
     # whether rows within a cell were not told yet
     is_searched = feed.dialect.is_quoted and not feed.dialect.is_escaped
     before = n_skipped  # the number of lines before the first one of the reader
-    reader = feed.dialect.open(feed.lines)
+    reader = feed.dialect.open(islice(feed.read_from(1), n_skipped, None))
 
     def end_group(*, is_last: bool = False) -> RowGroup:
         nonlocal cells, spans, problems, size
@@ -360,7 +356,7 @@ def read_rows(feed: LineFeed, *, origin: str, n_skipped: int) -> Iterator[RowGro
         except csv.Error as error:
             reason = str(error)
         except InputError as error:
-            raise error.locate(f"{origin}{last + 1}") from None
+            raise error.locate(f"{origin_of(feed.path)}{last + 1}") from None
         first = last + 1
         columns, last, problem = _read_again(feed, first, reader.line_num + before, width, reason)
         reader = feed.dialect.open(feed.read_from(last + 1))
@@ -634,22 +630,37 @@ class Table:
             cells = list(cells)
             for row in group.repaired:
                 cells[row] = [rows.encoding.repair(cell) for cell in cells[row]]
-        problems = group.problems
-        if problems or set(map(len, cells)) != {len(self.names)}:
-            problems = self._check(cells, problems)
-            width = len(self.names)
+        problems = dict(group.problems)
+        width = len(self.names)
+        if problems or set(map(len, cells)) != {width}:
+            n_needed = max(chain.from_iterable(self.places.values()), default=-1) + 1
+            for row, columns in enumerate(cells):
+                n_wanted = 0
+                hint = ""
+                if len(columns) < n_needed:
+                    n_wanted = n_needed
+                elif any(columns[width:]):
+                    n_wanted = width
+                    hint = f"put quotes around a column that holds a {self.separator}"
+                    if self.header is not None and len(columns) == width + 1:
+                        hint += (
+                            ", or give the first column a name in the header, if it has row names"
+                        )
+                if n_wanted:
+                    wanted = number_of(n_wanted, f"{self.separator}-separated column")
+                    what = f"expected {wanted}, found {len(columns)}"
+                    problems.setdefault(row, InputError(what, hint=hint))
             for row, problem in sorted(problems.items()) if rows is not None else ():
                 if row in group.problems or len(cells[row]) > width:
                     raise problem.locate(f"{self.origin}{group.spans[row][0]}")
             cells = [[""] * width if row in problems else each for row, each in enumerate(cells)]
-        columns = take_columns(
-            self.names,
-            self.places,
-            lambda place: [each[place] for each in cells],
-            self.settings,
-        )
         batch = make_batch(
-            columns,
+            take_columns(
+                self.names,
+                self.places,
+                lambda place: [each[place] for each in cells],
+                self.settings,
+            ),
             self.settings,
             origin=self.origin,
             numbers=[first for first, _ in group.spans],
@@ -684,29 +695,6 @@ class Table:
             if last > self.header_end:
                 break
             found[row] = HEADERS[1]
-        return found
-
-    def _check(
-        self, cells: list[list[str]], problems: dict[int, InputError]
-    ) -> dict[int, InputError]:
-        """Return the errors of rows, also of those that are too short or too long."""
-        width = len(self.names)
-        n_needed = max(chain.from_iterable(self.places.values()), default=-1) + 1
-        found = dict(problems)
-        for row, columns in enumerate(cells):
-            n_wanted = 0
-            hint = ""
-            if len(columns) < n_needed:
-                n_wanted = n_needed
-            elif any(columns[width:]):
-                n_wanted = width
-                hint = f"put quotes around a column that holds a {self.separator}"
-                if self.header is not None and len(columns) == width + 1:
-                    hint += ", or give the first column a name in the header, if it has row names"
-            if n_wanted:
-                wanted = number_of(n_wanted, f"{self.separator}-separated column")
-                what = f"expected {wanted}, found {len(columns)}"
-                found.setdefault(row, InputError(what, hint=hint))
         return found
 
 
@@ -754,9 +742,7 @@ def read_table(
         is_quoted=not is_plain,
     )
     feed = LineFeed(stream, options, dialect)
-    for _ in islice(feed.lines, n_skipped):
-        pass
-    groups = read_rows(feed, origin=origin, n_skipped=n_skipped)
+    groups = read_rows(feed, n_skipped)
     header = next(groups)
     if not header.cells:
         return
