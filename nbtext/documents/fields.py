@@ -18,6 +18,7 @@ from nbtext.records import frozen
 
 # one label; several, or none, in a list; None if the source gives no label
 Label = str | tuple[str, ...] | None
+ColumnPlaces = dict[str, tuple[int, ...]]  # of the columns of each field, from 0
 WEIGHT_UNIT = 256  # how often a document counts is a whole number of 1 / WEIGHT_UNIT
 MAX_WEIGHT = 10_000
 SHARES_TOLERANCE = 0.01  # of the sum of shares, which may be rounded
@@ -359,7 +360,7 @@ def find_fields(
     *,
     has_numbers: bool = False,
     first_row: Sequence[str] | None = None,
-) -> dict[str, tuple[int, ...]]:
+) -> ColumnPlaces:
     """Return the places of the columns that the settings name, from 0; label, id and group are
     optional.
 
@@ -422,7 +423,7 @@ def find_fields(
 
 def take_columns(
     names: Sequence[str],
-    places: Mapping[str, tuple[int, ...]],
+    places: ColumnPlaces,
     values_of: Callable[[int], Sequence[Any]],
     settings: InputSettings,
 ) -> dict[str, Sequence[Any]]:

@@ -20,7 +20,13 @@ from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, Block, make_batch_of_rows
 from nbtext.documents.blocks import ReadOptions, group_items
-from nbtext.documents.fields import find_fields, format_names, parse_json, take_columns
+from nbtext.documents.fields import (
+    ColumnPlaces,
+    find_fields,
+    format_names,
+    parse_json,
+    take_columns,
+)
 from nbtext.documents.rows import ChangedRows, Column, OutputTarget, check_new
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable_file
@@ -65,7 +71,7 @@ class SqlRows:
         The columns.
     types : tuple of str
         The declared type of each column of a SQLite database; "" where there is none.
-    places : dict of str to tuple of int
+    places : ColumnPlaces
         The places of the columns that are read.
     rows : sequence of sequence
         The values.
@@ -78,7 +84,7 @@ class SqlRows:
     names: tuple[str, ...]
     types: tuple[str, ...]
     options: ReadOptions
-    places: dict[str, tuple[int, ...]]
+    places: ColumnPlaces
     rows: Sequence[QueryRow] = ()
     first_row: int = 1
 

@@ -8,10 +8,10 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import LARGE_BYTES, Batch, Block, make_batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, Row, read_line_blocks, read_raw_blocks
@@ -19,6 +19,7 @@ from nbtext.documents.decoding import BOM, check_text_width, count_byte, decode_
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import (
     NULL,
+    ColumnPlaces,
     find_fields,
     format_names,
     is_number,
@@ -33,7 +34,7 @@ from nbtext.documents.settings import (
 )
 from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
 from nbtext.errors import InputError, number_of
-from nbtext.records import frozen
+from nbtext.records import dataclass, frozen
 
 if TYPE_CHECKING:
     from nbtext.documents.rows import TableRows
@@ -74,7 +75,8 @@ _number_cell = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
-class RowGroup(NamedTuple):
+@dataclass
+class RowGroup:
     """Some rows of a table, without blank ones.
 
     Attributes
@@ -94,13 +96,13 @@ class RowGroup(NamedTuple):
         The lines after the last row of the file, if lines are kept.
     """
 
-    cells: list[list[str]]
-    spans: list[tuple[int, int]]
-    problems: dict[int, InputError]
-    repaired: dict[int, int]
-    size: int
-    kept: list[Row]
-    tail: str
+    cells: list[list[str]] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    problems: dict[int, InputError] = field(default_factory=dict)
+    repaired: Counter[int] = field(default_factory=Counter)
+    size: int = 0
+    kept: list[Row] = field(default_factory=list)
+    tail: str = ""
 
 
 @frozen
@@ -285,55 +287,48 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
     InputError
         A quote is open in more text than a document may have.
     """
-    cells: list[list[str]] = []
-    spans: list[tuple[int, int]] = []
-    problems: dict[int, InputError] = {}
-    size = width = 0
-    last = n_skipped
-    is_first = True
+    group = RowGroup()
+    width = 0  # the number of cells of the first row; 0: none was yielded yet
+    # the numbers of the last line of the last row, and of the line before the reader begins
+    last = before = n_skipped
     # whether rows within a cell were not told yet
     is_searched = feed.dialect.is_quoted and not feed.dialect.is_escaped
-    before = n_skipped  # the number of lines before the first one of the reader
     reader = feed.dialect.open(islice(feed.read_from(1), n_skipped, None))
 
-    def end_group(*, is_last: bool = False) -> RowGroup:
-        nonlocal cells, spans, problems, size
-        repaired = Counter[int]()
-        ends = [stop for _, stop in spans]
+    def end_group() -> RowGroup:
+        nonlocal group
+        ended = group
+        group = RowGroup()
+        ends = [stop for _, stop in ended.spans]
         for line in sorted(line for line in feed.oddities if line <= last):
             odd = feed.oddities.pop(line)
             row = bisect_left(ends, line)
             if isinstance(odd, InputError):
-                problems.setdefault(row, odd)
+                ended.problems.setdefault(row, odd)
             else:
-                repaired[row] += odd
-        kept: list[Row] = []
+                ended.repaired[row] += odd
+        if not feed.keeps_lines:
+            feed.forget(last)
+            return ended
         start = feed.first_kept
-        for columns, (first, stop) in zip(cells, spans, strict=True) if feed.keeps_lines else ():
+        for columns, (first, stop) in zip(ended.cells, ended.spans, strict=True):
             gap = "".join(feed.lines_of(start, first - 1))
-            kept.append(Row(first, gap, "".join(feed.lines_of(first, stop)), columns))
+            ended.kept.append(Row(first, gap, "".join(feed.lines_of(first, stop)), columns))
             start = stop + 1
-        feed.forget(start - 1 if feed.keeps_lines else last)
-        tail = feed.take() if is_last and feed.keeps_lines else ""
-        group = RowGroup(cells, spans, problems, repaired, size, kept, tail)
-        cells = []
-        spans = []
-        problems = {}
-        size = 0
-        return group
+        feed.forget(start - 1)
+        return ended
 
     def end_block() -> RowGroup | None:
         """Count the bytes that were read when a row ends; return the group before them."""
-        nonlocal size, width, is_first
-        group = None
-        is_large = len(cells) > HEADER_ROWS or size > PARSED_GROUP_BYTES
-        if cells and (is_first or (size and is_large)):
-            width = width or len(cells[0])
-            group = end_group()
-            is_first = False
-        size += feed.size
+        nonlocal width
+        ended = None
+        is_large = len(group.cells) > HEADER_ROWS or group.size > PARSED_GROUP_BYTES
+        if group.cells and (not width or (group.size and is_large)):
+            width = width or len(group.cells[0])
+            ended = end_group()
+        group.size += feed.size
         feed.size = 0
-        return group
+        return ended
 
     while True:
         try:
@@ -341,8 +336,8 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
                 first = last + 1
                 last = reader.line_num + before
                 if columns or last in feed.oddities:
-                    cells.append(columns)
-                    spans.append((first, last))
+                    group.cells.append(columns)
+                    group.spans.append((first, last))
                 if last > first and is_searched:
                     lines = feed.lines_of(first, last)
                     is_searched = not feed.dialect.are_like_rows(lines, len(columns))
@@ -350,8 +345,8 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
                         feed.tell(
                             first, "a quoted column has lines that look like rows", PLAIN_HINT
                         )
-                if (feed.size or is_first) and (group := end_block()):
-                    yield group
+                if (feed.size or not width) and (ended := end_block()):
+                    yield ended
             break
         except csv.Error as error:
             reason = str(error)
@@ -362,12 +357,15 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
         reader = feed.dialect.open(feed.read_from(last + 1))
         before = last
         if problem is not None:
-            problems[len(cells)] = problem
-        cells.append(columns)
-        spans.append((first, last))
-        if group := end_block():
-            yield group
-    yield end_group(is_last=True)
+            group.problems[len(group.cells)] = problem
+        group.cells.append(columns)
+        group.spans.append((first, last))
+        if ended := end_block():
+            yield ended
+    ended = end_group()
+    if feed.keeps_lines:
+        ended.tail = feed.take()
+    yield ended
 
 
 def _read_again(
@@ -480,7 +478,8 @@ class TsvReader:
         self._opening = re.compile(f'{blanks}"')
         # what may follow a closing quote, without the separator or line end
         self._ending = re.compile(rf"{blanks}(?={mark}|\r?(?:\n|\Z))")
-        self._unquoted = re.compile(rf"(?:[^{mark}\\]|\\.?)*+", re.DOTALL)
+        plain = rf"(?:[^{mark}\\]|\\.?)*+" if self._is_escaped else f"[^{mark}]*+"
+        self._unquoted = re.compile(plain, re.DOTALL)
 
     def __iter__(self) -> Iterator[list[str]]:
         return self
@@ -514,14 +513,11 @@ class TsvReader:
                 line = self._continue(line)
                 text = _strip_line_end(line)
                 columns.append(column)
-            elif self._is_escaped:
-                match = self._unquoted.match(text, start)
-                end = match.end() if match else start
-                columns.append(_unescape(text[start:end]))
             else:
-                end = text.find(self._separator, start)
-                end = end if end >= 0 else len(text)
-                columns.append(text[start:end])
+                unquoted = self._unquoted.match(text, start)
+                end = unquoted.end() if unquoted else start
+                column = text[start:end]
+                columns.append(_unescape(column) if self._is_escaped else column)
             start = end + 1
         return columns
 
@@ -595,7 +591,7 @@ class Table:
     ----------
     names : sequence of str
         The names of all columns.
-    places : dict of str to tuple of int
+    places : ColumnPlaces
         The places of the columns that are read.
     origin : str
         The prefix of line numbers in ids.
@@ -609,7 +605,7 @@ class Table:
     """
 
     names: Sequence[str]
-    places: dict[str, tuple[int, ...]]
+    places: ColumnPlaces
     origin: str
     settings: InputSettings
     separator: str
@@ -814,7 +810,7 @@ read_tsv = partial(read_table, is_tsv=True)
 
 def find_columns(
     first: list[str], following: Sequence[list[str]], settings: InputSettings, *, place: str
-) -> tuple[Sequence[str], dict[str, tuple[int, ...]], bool]:
+) -> tuple[Sequence[str], ColumnPlaces, bool]:
     """Return the names of all columns, the places of the wanted ones, and whether the first is a
     header.
 
