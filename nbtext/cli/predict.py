@@ -60,10 +60,6 @@ class ProbabilityBound:
         found: Mask = OPERATORS[self.operator](column, self.bound)
         return found
 
-    def fails(self, predictions: Predictions) -> Mask:
-        """Return whether each document does not hold it, (n_documents,)."""
-        return ~self.holds(predictions)
-
 
 def parse_probability_bound(text: str) -> ProbabilityBound:
     """Parse `LABEL>=P`, with any of OPERATORS; ValueError if it is something else."""
@@ -337,7 +333,9 @@ class Filter:
         use_twice(
             predictions,
             write_kept,
-            lambda batches: _write(batches, others, fitted, output_format, self._condition.fails),
+            lambda batches: _write(
+                batches, others, fitted, output_format, lambda each: ~kept(each)
+            ),
         )
 
     def _count(self, batch: Predictions) -> Predictions:

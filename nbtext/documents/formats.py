@@ -348,8 +348,3 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     if found.name == "lines" and unit not in ("file", "mail"):
         refuse_container(path, suffix, start.lstrip())
     return FORMATS["files"] if found.unit == "mail" and unit == "file" else found
-
-
-def is_mail(path: str) -> bool:
-    """Return whether a file name is that of a mail."""
-    return content_suffix(path) in MAIL_SUFFIXES

@@ -32,6 +32,7 @@ MAX_JSON_VALUES = 2_000_000  # of such JSON; each takes 50 to 200 bytes
 # by which an item of an array may exceed the limit of a document: it is read to its end, and is a
 # problem of its own; a longer item ends the reading, because the rest of a broken file looks so
 MAX_EXCESS = 1 << 20  # characters
+TOO_DEEP = "lists and objects are nested too deep"
 JSON_LINE_BLANKS = " \t\r"
 ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
@@ -167,7 +168,7 @@ def _parse_line(line: str) -> Any:
             f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint
         ) from None
     except RecursionError:
-        raise too_deep() from None
+        raise InputError(TOO_DEEP) from None
 
 
 def check_values(text: str) -> None:
@@ -195,11 +196,6 @@ def has_more_values(data: bytes, maximum: int) -> bool:
         number += count(place, start)
         place = data.find(b'"', start + 1) + 1 or len(data)
     return number + count(place, len(data)) > maximum
-
-
-def too_deep() -> InputError:
-    """Return the error for JSON that is nested too deep."""
-    return InputError("lists and objects are nested too deep")
 
 
 class Item(NamedTuple):
@@ -360,7 +356,7 @@ def _read_item(text: _Text) -> Item:
             # otherwise more digits of a number may follow
             is_whole = end < len(text.buffer) or text.is_ended
         except RecursionError:
-            raise text.error(too_deep().what, "") from None
+            raise text.error(TOO_DEEP, "") from None
         except json.JSONDecodeError as error:
             broken = error.msg.removesuffix(" at")
             is_whole = False

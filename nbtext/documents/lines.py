@@ -101,9 +101,7 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
     Blank lines are skipped.
     """
     batch = parse_lines(lines)
-    kept = [
-        row for row, text in enumerate(batch.columns[0]) if row in batch.problems or text.strip()
-    ]
+    kept = [row for row, text in enumerate(batch.columns[0]) if text.strip()]
     if len(kept) < len(batch):
         batch = batch.take(kept)
     parts = [split_fasttext(line.removeprefix(BOM)) for line in batch.columns[0]]

@@ -13,7 +13,6 @@ import email.policy
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
-from dataclasses import field
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -37,7 +36,7 @@ from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html, remove_invisible
 from nbtext.documents.streams import ByteStream, open_stream, origin_of
 from nbtext.errors import InputError
-from nbtext.records import dataclass
+from nbtext.records import frozen
 
 BLOCK_MAILS = 64
 # of a mail or a part; the library keeps an object for each, and further ones are ignored
@@ -98,7 +97,7 @@ class _Policy(email.policy.Compat32):
 POLICY = _Policy()
 
 
-@dataclass
+@frozen
 class Mail:
     """The text of a mail.
 
@@ -114,10 +113,10 @@ class Mail:
         The first encoding that it names and that does not exist; "" if there is none.
     """
 
-    headers: dict[str, list[str]] = field(default_factory=dict)
-    body: str = ""
-    repaired: int = 0
-    unknown: str = ""
+    headers: dict[str, list[str]]
+    body: str
+    repaired: int
+    unknown: str
 
     def text(self, name: str) -> str:
         """Return a field: `body`, `text` (subject and body), or a header; "" if the mail has
@@ -128,11 +127,6 @@ class Mail:
         if name == "text":
             return f"{self.text('subject')}\n{self.body}"
         return "\n".join(self.headers.get(name.lower(), ()))
-
-    def count_repairs(self, decoded: Decoded) -> None:
-        """Add the repairs and the unknown encoding of a text."""
-        self.repaired += decoded.repaired
-        self.unknown = self.unknown or decoded.unknown
 
 
 def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> Mail:
@@ -166,17 +160,15 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     except Exception:
         # the library documents no errors for broken headers; then everything after them is the text
         texts = [encoding.decode_rest(content[start:])]
-    mail = Mail(body=remove_invisible("\n".join(decoded.text for decoded in texts)))
-    check_text_width(mail.body)
-    for decoded in texts:
-        mail.count_repairs(decoded)
+    body = remove_invisible("\n".join(decoded.text for decoded in texts))
+    check_text_width(body)
+    found: dict[str, list[str]] = {}
     for name, value in message.raw_items():
         if name.lower() in headers:
-            decoded = _decode_header(str(value), encoding)
-            text = remove_invisible(decoded.text)
-            mail.headers.setdefault(name.lower(), []).append(text)
-            mail.count_repairs(decoded)
-    return mail
+            texts.append(_decode_header(str(value), encoding))
+            found.setdefault(name.lower(), []).append(remove_invisible(texts[-1].text))
+    unknown = next((decoded.unknown for decoded in texts if decoded.unknown), "")
+    return Mail(found, body, sum(decoded.repaired for decoded in texts), unknown)
 
 
 def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:

@@ -44,12 +44,12 @@ from nbtext.documents.files import (
 )
 from nbtext.documents.formats import (
     FORMATS,
+    MAIL_SUFFIXES,
     WRITABLE_NAMES,
     Format,
     begins_as_mail,
     content_suffix,
     detect_format,
-    is_mail,
     tells_format,
 )
 from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped
@@ -487,7 +487,7 @@ def _reader_of(path: str, settings: InputSettings) -> str:
     if streams.is_database_url(path):
         return "database"
     if streams.is_regular(path):
-        if wanted is None and is_mail(path):
+        if wanted is None and content_suffix(path) in MAIL_SUFFIXES:
             return "mails"
         is_whole = wanted is None and settings.input_unit in ("file", "mail")
         found = _detect_format(path, settings) if is_whole else None

@@ -255,10 +255,8 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     except Exception as error:  # each driver has its own
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         for secret in re.findall(r"(?<=://).*(?=@)|(?<==)[^&#]+", url):
-            for part in (secret, *secret.split(":", 1)[1:]):
-                reason = (
-                    reason.replace(part, "***").replace(unquote(part), "***") if part else reason
-                )
+            for part in filter(None, (secret, *secret.split(":", 1)[1:])):
+                reason = reason.replace(part, "***").replace(unquote(part), "***")
         raise InputError(
             f"the query fails: {reason}", where=path, hint="see --query, and check the URL"
         ) from None
