@@ -91,17 +91,12 @@ class ByteStream:
         self.is_terminal = False
         self._read_raw = read
         self.close = close
-        self._ahead = b""
-        self._raw_blocks = self._read_all()
+        self._raw_blocks = self._read_all()  # of the rest of the stream
 
     def read(self, _size: int = -1) -> bytes:
         """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at
         the end.
         """
-        if self._ahead:
-            raw = self._ahead
-            self._ahead = b""
-            return raw
         return next(self._raw_blocks, b"")
 
     def head(
@@ -111,17 +106,19 @@ class ByteStream:
 
         What is judged by it must not depend on how the bytes of a pipe arrive.
         """
-        while len(self._ahead) < size and not is_enough(self._ahead):
+        ahead = b""
+        while len(ahead) < size and not is_enough(ahead):
             if not (raw := next(self._raw_blocks, b"")):
                 break
-            self._ahead += raw
-        return self._ahead[:size]
+            ahead += raw
+        self._put_back(ahead)
+        return ahead[:size]
 
     def check_later(self, check: Callable[[bytes], object]) -> None:
         """Let a function see the first bytes again if fewer were judged, and a NUL is among them
         when they arrive.
         """
-        head = self._ahead
+        head = b""
         blocks = self._raw_blocks
 
         def watch() -> Iterator[bytes]:
@@ -140,7 +137,7 @@ class ByteStream:
         head = self.head(MAGIC_BYTES, lambda head: not may_begin(head, MAGICS))
         self.compression = check_compression(self.path, head, where=self.path)
         if self.compression is not None:
-            self._raw_blocks = unpack_blocks(self._take_ahead(), self.compression, where=self.path)
+            self._raw_blocks = unpack_blocks(self._raw_blocks, self.compression, where=self.path)
         return self
 
     def decode(self, encoding: Encoding) -> Encoding:
@@ -154,18 +151,17 @@ class ByteStream:
         self.bom = head[:size]
         self.skip(size)
         if encoding.codec != "utf-8":
-            self._raw_blocks = to_utf8(self._take_ahead(), encoding)
+            self._raw_blocks = to_utf8(self._raw_blocks, encoding)
         return encoding
 
-    def _take_ahead(self) -> Iterator[bytes]:
-        """Return all blocks, also what `head` returned; they are read once."""
-        ahead = self._ahead
-        self._ahead = b""
-        return chain([ahead] if ahead else [], self._raw_blocks)
-
     def skip(self, n_bytes: int) -> None:
-        """Skip the first bytes of what `head` returned."""
-        self._ahead = self._ahead[n_bytes:]
+        """Skip the first bytes of what `head` returned just now."""
+        if n_bytes:
+            self._put_back(next(self._raw_blocks)[n_bytes:])
+
+    def _put_back(self, raw: bytes) -> None:
+        # which keeps no block that was read again
+        self._raw_blocks = chain(filter(None, [raw]), self._raw_blocks)
 
     def newly_read(self) -> int:
         """Return how many bytes of the file were read since the last call."""
