@@ -29,6 +29,7 @@ from nbtext.features.analyzer import (
 )
 from nbtext.features.csr import (
     SparseWeights,
+    find_places,
     join_bounds,
     join_columns,
     row_keys,
@@ -109,14 +110,9 @@ class Counter:
         rows = self._rows(columns)
         self._counts.add(rows, classes[labeled])
         hashes = document_hashes(rows, self._entry_hashes(rows))
-        kept = (
-            np.flatnonzero(hashes <= np.uint64(keep_below - 1))
-            if keep_below
-            else np.empty(0, dtype=np.int64)
-        )
         return replace(
             rows, classes=classes[labeled], hashes=hashes, rows=labeled, n_tokens=None
-        ).take(kept)
+        ).below(keep_below)
 
     def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """Return the features so far, sorted, and the final column of each provisional one (-1 if
@@ -250,7 +246,7 @@ class ViewCounter:
             rows=parts[0].rows,
             n_tokens=None,
         )
-        return rows.filter(hashes <= np.uint64(keep_below - 1)) if keep_below else rows
+        return rows.below(keep_below)
 
     def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """See Counter. It ends the counting: the memory of a view's counter is free before the next
@@ -467,9 +463,7 @@ def find_known_columns(vocabulary: Vocabulary, known: Vocabulary) -> Integers32:
     _, offsets, mine, theirs = merge_sorted(
         known.blob, known.offsets, vocabulary.blob, vocabulary.offsets
     )
-    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
-    columns[mine] = np.arange(len(mine), dtype=np.int32)
-    return columns[theirs]
+    return find_places(mine, len(offsets) - 1)[theirs]
 
 
 def align_documents(

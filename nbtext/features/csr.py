@@ -40,6 +40,15 @@ def row_sums(indptr: Array, values: Array) -> Floats:
     return np.bincount(entry_rows(indptr), values, len(indptr) - 1).astype(np.float64, copy=False)
 
 
+def find_places(numbers: Array, n: int) -> Integers32:
+    """Return the place of each number from 0 to n - 1 among some numbers, (n,); -1: it is not one
+    of them.
+    """
+    places = np.full(n, -1, dtype=np.int32)
+    places[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return places
+
+
 def entries_of(indptr: Array, rows: Array) -> tuple[Integers, Integers]:
     """Return the bounds of selected rows, concatenated, and the positions of their entries among
     all entries.
@@ -66,7 +75,7 @@ def run_starts(keys: Array) -> Integers:
 
 def row_keys(indptr: Integers, indices: Integers32) -> Integers:
     """Return a number for each entry: its row, and its column in the low 32 bits."""
-    return np.repeat(np.arange(len(indptr) - 1) << 32, np.diff(indptr)) | indices
+    return entry_rows(indptr) << 32 | indices
 
 
 def take_rows(indptr: Array, values: Sequence[Array], rows: Array) -> tuple[Integers, list[Array]]:

@@ -102,18 +102,7 @@ class DocumentTable:
     @LazyProperty
     def totals(self) -> Floats:
         """The sum of the counts (or weights) of each document, shape (n_documents,)."""
-        if not self.is_counted:
-            return self.sum_entries(self.counts)
-        totals = np.zeros(len(self))
-        filled = np.flatnonzero(np.diff(self.indptr))
-        for start in range(0, len(filled), SUMMED):  # NumPy copies the counts that it sums as int64
-            rows = filled[start : start + SUMMED]
-            first = self.indptr[rows[0]]
-            last = self.indptr[rows[-1] + 1]
-            totals[rows] = np.add.reduceat(
-                self.counts[first:last], self.indptr[rows] - first, dtype=np.int64
-            )
-        return totals
+        return self.sum_entries(self.counts)
 
     @property
     def units(self) -> Integers:
@@ -174,7 +163,7 @@ class DocumentTable:
             return self.token_lengths
         return self.totals if self.is_counted else np.ones(len(self))
 
-    def sum_entries(self, values: Floats) -> Floats:
+    def sum_entries(self, values: Array) -> Floats:
         """Return the sum of the entries' values for each document, shape (n_documents,)."""
         sums = np.zeros(len(self))
         for start in range(0, len(self), SUMMED):  # NumPy needs the document of each entry
@@ -210,9 +199,7 @@ class DocumentTable:
 
     def restrict(self, columns: Integers, n_features: int) -> DocumentTable:
         """Return the same documents over some features only; `columns` is ascending."""
-        renumbered = np.full(n_features, -1, dtype=np.int32)
-        renumbered[columns] = np.arange(len(columns), dtype=np.int32)
-        return self.map_features(renumbered)
+        return self.map_features(csr.find_places(columns, n_features))
 
     def map_features(self, columns: Integers32) -> DocumentTable:
         """Return the same documents with feature j in column columns[j], in the same order; a
@@ -243,12 +230,8 @@ class DocumentTable:
         """Return the same documents; the hash of those without a token is 0 after counting, and
         then EMPTY_HASH.
         """
-        is_empty = self.hashes == 0
-        return (
-            replace(self, hashes=np.where(is_empty, np.uint64(EMPTY_HASH), self.hashes))
-            if is_empty.any()
-            else self
-        )
+        hashes = np.where(self.hashes == 0, np.uint64(EMPTY_HASH), self.hashes)
+        return replace(self, hashes=hashes)
 
     def arrange(self, columns: Integers32) -> DocumentTable:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0
@@ -383,10 +366,10 @@ class DocumentTable:
         return replace(self.take(np.argsort(self.rows)), rows=None)
 
     def below(self, bound: int) -> DocumentTable:
-        """Return the documents with hashes below a bound, up to 2**64; the hashes are ascending."""
-        if bound > int(self.hashes.max(initial=0)):
-            return self
-        return self.slice(0, int(np.searchsorted(self.hashes, np.uint64(bound))))
+        """Return the documents with hashes below a bound, from 0 (none) to 2**64 (all)."""
+        if bound == 0:
+            return self.slice(0, 0)
+        return self.filter(self.hashes <= np.uint64(bound - 1))
 
     def subtract(self, others: DocumentTable) -> DocumentTable:
         """Return the documents without those of `others`; each of them removes one equal document.

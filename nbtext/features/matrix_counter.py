@@ -11,7 +11,7 @@ import numpy as np
 from nbtext.arrays import Hashes, Integers, Integers32
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import ClassCounter, find_known_columns, merge_sorted
-from nbtext.features.csr import split_columns
+from nbtext.features.csr import find_places, split_columns
 from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import bucket_hashes, document_hashes, join_hashes, vocabulary_hashes
 from nbtext.features.matrix import Matrix
@@ -77,9 +77,7 @@ class MatrixCounter:
             self._sums.add(rows, classes)
         self.has_weights |= not rows.is_counted
         self.is_numbered |= matrix.is_numbered
-        if not keep_below:
-            return rows.slice(0, 0)
-        return rows.filter(rows.hashes <= np.uint64(keep_below - 1))
+        return rows.below(keep_below)
 
     def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """See Counter."""
@@ -121,9 +119,7 @@ class MatrixCounter:
             check_matrix_width(matrix, n_known if self._n_columns is None else self._n_columns)
         if self._n_columns is None or known is None:
             return np.arange(matrix.n_features, dtype=np.int32)
-        columns = np.full(self._n_columns, -1, dtype=np.int32)
-        columns[list(map(int, known.terms))] = np.arange(len(known), dtype=np.int32)
-        return columns
+        return find_places(np.array(known.terms, dtype=np.int64), self._n_columns)
 
     def _add_names(self, matrix: Matrix) -> Integers32:
         """Return the provisional column of each feature of a matrix; those of new names follow the

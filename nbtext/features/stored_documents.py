@@ -328,25 +328,18 @@ class StoredDocuments:
     def __add__(self, other: StoredDocuments) -> StoredDocuments:
         return StoredDocuments(self.spill, self._parts + other._parts)
 
-    def renumber(self, columns: Integers32, classes: Integers32) -> StoredDocuments:
-        """Return the same documents with other numbers for features (below 0: removed) and
-        classes.
-        """
+    def map_features(self, columns: Integers32) -> StoredDocuments:
+        """Return the same documents with other numbers for features; below 0: removed."""
         columns = np.append(columns, np.int32(-1))  # of features that were removed before
-        return StoredDocuments(
-            self.spill,
-            [
-                part._replace(columns=columns[part.columns], classes=classes[part.classes])
-                for part in self._parts
-            ],
-        )
+        parts = [part._replace(columns=columns[part.columns]) for part in self._parts]
+        return StoredDocuments(self.spill, parts)
 
-    def restrict(self, columns: Integers, n_features: int) -> StoredDocuments:
-        """Return the same documents over some features only; `columns` is ascending."""
-        renumbered = np.full(n_features, -1, dtype=np.int32)
-        renumbered[columns] = np.arange(len(columns), dtype=np.int32)
-        highest = max((int(part.classes.max(initial=0)) for part in self._parts), default=0)
-        return self.renumber(renumbered, np.arange(highest + 1, dtype=np.int32))
+    def renumber(self, columns: Integers32, classes: Integers32) -> StoredDocuments:
+        """Return the same documents with other numbers for features and classes."""
+        parts = self.map_features(columns)._parts
+        return StoredDocuments(
+            self.spill, [part._replace(classes=classes[part.classes]) for part in parts]
+        )
 
     @cached_property
     def _runs(self) -> list[tuple[SortedRun, CounterRuns]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nbtext.arrays import Integers32
 from nbtext.errors import InputError, ModelError, number_of
 from nbtext.features.counting import ClassCounter, Counter, counter
+from nbtext.features.csr import find_places
 from nbtext.features.document_table import DocumentTable, concatenate
 from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
@@ -186,8 +187,7 @@ class Vectorizer:
         counter.add(rows, classes)
         counts = counter.class_counts(len(vocabulary), rank)
         columns = select_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
-        places = np.full(len(vocabulary), -1, dtype=np.int32)
-        places[columns] = np.arange(len(columns), dtype=np.int32)
+        places = find_places(columns, len(vocabulary))
         return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
     def _matrix(self, rows: DocumentTable) -> csr_array:

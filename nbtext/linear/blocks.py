@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.features.csr import join_bounds, running_sums
+from nbtext.features.csr import find_places, join_bounds, running_sums
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.kernel import HAS_KERNEL
@@ -359,6 +359,4 @@ def order_features(frequencies: Array, at_least: int = 2) -> tuple[Integers32, I
     """
     shared = np.flatnonzero(frequencies >= at_least)
     columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
-    places = np.full(len(frequencies), -1, dtype=np.int32)
-    places[columns] = np.arange(len(columns), dtype=np.int32)
-    return columns, places
+    return columns, find_places(columns, len(frequencies))

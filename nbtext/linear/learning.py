@@ -37,7 +37,7 @@ from nbtext.linear.data import (
     TrainingData,
     make_rough,
 )
-from nbtext.linear.one_vs_rest import OneVsRest
+from nbtext.linear.one_vs_rest import OneVsRest, compile_weights
 from nbtext.linear.stacking import Stack
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
@@ -102,20 +102,17 @@ def learn(
     has_folds = len(held_out.documents) > 0 and is_judged
     problem: Problem = model.problem(data, settings, jobs=jobs)
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    solver = SolverSettings(C, seed=settings.seed)
     scores = None
     start = None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(
-            problem,
-            held_out.folds,
-            documents,
-            lengths,
-            make_rough(SolverSettings(C, seed=settings.seed)),
+            problem, held_out.folds, documents, lengths, make_rough(solver)
         )
-    solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
-    rough = make_rough(SolverSettings(C, seed=settings.seed))
+        solver = solver._replace(C=C)
+    solution = problem.solve(solver, start)
     if has_folds and scores is None:
-        scores = problem.score_folds(held_out.folds, rough, solution)
+        scores = problem.score_folds(held_out.folds, make_rough(solver), solution)
     parts = problem.parts if isinstance(problem, Stack) else ()
     selection = Selection(Hyperparameters(0.0, C, parts=parts))
     if scores is not None:
@@ -326,12 +323,14 @@ def learn_labels(
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    solver = SolverSettings(C, seed=settings.seed)
     scores = None
     start = None
     if settings.C == AUTO and len(held_out):
         C, scores, start = _select_strength_of_labels(
-            problem, data, folds, len(chunks), settings.seed
+            problem, data, folds, len(chunks), make_rough(solver)
         )
+        solver = solver._replace(C=C)
     has_scores = scores is not None
     scores = (
         np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
@@ -339,19 +338,16 @@ def learn_labels(
     weights: list[LabelWeights] = []
     is_converged = True
     for chunk in chunks:
-        solver = SolverSettings(C, seed=settings.seed)
         solution = problem.solve(
             solver, start, classes=chunk.tolist(), max_weights=MAX_LABEL_WEIGHTS // data.n_classes
         )
         is_converged &= solution.is_converged
         if len(held_out) and not has_scores:
-            problem.score_held_out(
-                folds, make_rough(SolverSettings(C, seed=settings.seed)), solution, scores
-            )
+            problem.score_held_out(folds, make_rough(solver), solution, scores)
         weights += solution.weights()
     if not is_converged:
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
-    scorer = problem.compile(weights)
+    scorer = compile_weights(weights, data.n_features, data.n_classes)
     hyperparameters = Hyperparameters(0.0, C, is_converged)
     scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
     if not len(held_out):
@@ -412,7 +408,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
 
 
 def _select_strength_of_labels(
-    problem: OneVsRest, data: TrainingData, folds: Integers32, n_chunks: int, seed: int
+    problem: OneVsRest, data: TrainingData, folds: Integers32, n_chunks: int, rough: SolverSettings
 ) -> tuple[float, Floats32 | None, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
@@ -425,7 +421,7 @@ def _select_strength_of_labels(
     scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
 
     def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
-        solver = make_rough(SolverSettings(C, seed=seed))
+        solver = rough._replace(C=C)
         solution = problem.solve(solver, start, classes=classes)
         scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
         problem.score_held_out(folds, solver, solution, scores)

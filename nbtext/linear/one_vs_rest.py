@@ -346,12 +346,6 @@ class OneVsRest:
         for own_class, each in solution.classes.items():
             solution.classes[own_class] = each._replace(weights=None)
         self.__dict__.pop("_documents", None)  # which are made again if they are needed
-        return self.compile(weights)
-
-    def compile(self, weights: list[LabelWeights]) -> LinearScorer:
-        """Return the scorer of the weights of all classes, in ascending order; the list is empty
-        then.
-        """
         return compile_weights(weights, self._data.n_features, self._data.n_classes)
 
     def _make_problem(self, is_fitted: Mask) -> FoldProblem:

@@ -250,18 +250,13 @@ class Stack:
             else candidates
         ):
             model = EVENT_MODELS[name]
-            pseudo_count = _scale(Part(view.name, name, smoothing), view.data)
+            part = Part(view.name, name, smoothing)
+            pseudo_count = _scale(part, view.data)
             (scores,) = replace(corpus, model=model).scores(pseudo_count)
             assert model.out_of_vocabulary is not None  # for the types
             weights = model.out_of_vocabulary(statistics, left_out, smoothing=pseudo_count)
             scores -= unseen * weights
-            found.append(
-                (
-                    _measure(scores, corpus.documents),
-                    Part(view.name, name, smoothing),
-                    scores,
-                )
-            )
+            found.append((_measure(scores, corpus.documents), part, scores))
         _, best, scores = max(found, key=itemgetter(0))
         return best, scores
 

@@ -20,8 +20,8 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers32, Mask
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
-from nbtext.linear.logistic import MIN_OBJECTIVE_GAIN, ROUGH_GAIN, descend
-from nbtext.numerics import dot, exp, log, multiply, round_for_products
+from nbtext.linear.logistic import descend, measure_loss
+from nbtext.numerics import dot, multiply, round_for_products
 
 VARIANCE = 10.0  # of the normal prior of each parameter but the intercepts
 MAX_FITTED = 1 << 15  # documents of a regression; more hardly change it
@@ -98,29 +98,17 @@ class VectorRegression:
         precision = np.append(np.full(means.shape[1], 1 / VARIANCE), 0.0)[:, None]
 
         def objective(table: Floats) -> tuple[float, Floats]:
-            scores = _score(means, table)
-            scores -= scores.max(axis=1, keepdims=True)
-            own_scores = scores[own]
-            residuals = exp(scores)
-            sums = residuals.sum(axis=1)
+            loss, residuals = measure_loss(_score(means, table), own, shares)
             gradient = precision * table
             penalty = float((gradient * table).sum()) / 2
-            residuals *= (shares / sums)[:, None]
-            residuals[own] -= shares
             gradient[:-1] += multiply(means.T, round_for_products(residuals))
             gradient[-1] += residuals.sum(axis=0)
-            return penalty + dot(shares, log(sums) - own_scores), gradient
+            return penalty + loss, gradient
 
         curvature = np.einsum("ij,i->j", squares, shares) * scale**2 / 4
         curvature = np.append(curvature, shares.sum() / 4)[:, None]
         begin = np.zeros((means.shape[1] + 1, self._n_classes)) if start is None else start.table
-        table, is_converged = descend(
-            objective,
-            begin,
-            precision + curvature,
-            solver,
-            min_gain=ROUGH_GAIN if solver.is_rough else MIN_OBJECTIVE_GAIN,
-        )
+        table, is_converged = descend(objective, begin, precision + curvature, solver)
         # without a word that has a vector, no word has a weight
         length = float(self._lengths[documents].mean()) or np.inf
         return Regression(mean, scale, length, table, is_converged)

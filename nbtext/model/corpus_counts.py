@@ -6,7 +6,8 @@ import threading
 from collections import Counter as Numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from itertools import repeat
+from typing import Annotated, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from nbtext.errors import ModelError
 from nbtext.features import stored_documents
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, align_documents, counter, merge_sorted
-from nbtext.features.csr import entry_rows
+from nbtext.features.csr import entry_rows, find_places
 from nbtext.features.document_table import EMPTY_HASH, DocumentTable, concatenate, take_smallest
 from nbtext.features.matrix_counter import MatrixCounter
 from nbtext.features.settings import FeatureSettings
@@ -109,7 +110,7 @@ class Reservoir:
         if below < self.below:
             self.below = below
             for place, piece in enumerate(self._pieces):  # copies of all would double the memory
-                self._pieces[place] = piece.filter(piece.hashes < np.uint64(below))
+                self._pieces[place] = piece.below(below)
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
             self._pieces = [self.take_all()]  # the bound does not separate equal hashes
 
@@ -317,14 +318,13 @@ class CorpusCounts:
 
     def restrict(self, columns: Integers) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""
+        places = find_places(columns, self.statistics.n_features)
         return replace(
             self,
             vocabulary=self.vocabulary.restrict(columns) if self.vocabulary is not None else None,
             statistics=self.statistics.restrict(columns),
-            sample=self.sample.restrict(columns, self.statistics.n_features),
-            stored=None
-            if self.stored is None
-            else self.stored.restrict(columns, self.statistics.n_features),
+            sample=self.sample.map_features(places),
+            stored=None if self.stored is None else self.stored.map_features(places),
             weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
         )
 
@@ -616,21 +616,10 @@ class CorpusCounter:
         batch = batch.spread()
         counting = self._begin(batch)
         self._has_lists |= batch.has_lists
-        if batch.weights is not None:
-            self._has_weights = True
+        self._has_weights |= batch.weights is not None
         lists = batch.known_labels()
-        keys: Sequence[Any] = lists
-        codes: dict[Any, int]
-        if batch.weights is None:
-            codes = {
-                each: self._code(each, WEIGHT_UNIT, lists, batch) for each in dict.fromkeys(lists)
-            }
-        else:
-            keys = list(zip(lists, batch.weights, strict=True))
-            codes = {
-                (labels, weight): self._code(labels, weight, lists, batch)
-                for labels, weight in dict.fromkeys(keys)
-            }
+        keys = list(zip(lists, batch.weights or repeat(WEIGHT_UNIT), strict=False))
+        codes = {key: self._code(*key, lists, batch) for key in dict.fromkeys(keys)}
         classes = np.array(list(map(codes.__getitem__, keys)), dtype=np.int32)
         documents = counting.count(batch.features, classes, self._reservoir.below)
         if batch.groups:

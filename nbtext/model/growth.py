@@ -39,7 +39,13 @@ from nbtext.model.fitted_model import (
     parts_fitted_to_documents,
 )
 from nbtext.model.fitting import fit, fit_model, prepare
-from nbtext.model.source_counting import OnBatch, check_fields, count_source, label_numbered
+from nbtext.model.source_counting import (
+    OnBatch,
+    check_fields,
+    count_source,
+    label_numbered,
+    set_single_labels,
+)
 from nbtext.model.training import needs_all_documents, sample_size
 
 if TYPE_CHECKING:
@@ -387,7 +393,6 @@ def count_documents(
         jobs=jobs,
         sample_size=sample_size,
         on_batch=on_batch,
-        has_several=not model.fitted.kind.has_one_label,
         change=partial(_check_growing, model),
     )
     if not counts.statistics.n_documents:
@@ -403,6 +408,8 @@ def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
             of their counts
     """
     fitted = model.fitted
+    if fitted.kind.has_one_label:
+        set_single_labels(batch)
     if batch.matrix is None:
         fitted.check_takes_texts()
         return batch

@@ -107,6 +107,12 @@ def count_blocks(
     return parts.pop()
 
 
+def set_single_labels(batch: Batch) -> Batch:
+    """Return a batch of documents with one label each; InputError if one has several, or none."""
+    batch.labels = batch.single_labels()
+    return batch
+
+
 def count_source(
     source: Source,
     settings: FeatureSettings,
@@ -114,20 +120,13 @@ def count_source(
     jobs: int,
     sample_size: int | None,
     on_batch: OnBatch | None = None,
-    has_several: bool = False,
-    change: Callable[[Batch], Batch] | None = None,
+    change: Callable[[Batch], Batch] = set_single_labels,
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, counted in `jobs` threads.
 
-    has_several  whether documents may have several labels, or none
-    change       is called with each batch, and returns what is counted
-    raises       InputError: some have, and they should not
+    change  is called with each batch, and returns what is counted
     """
-    blocks = source.blocks()
-    if not has_several:
-        blocks = (block.map(_set_single_labels) for block in blocks)
-    if change is not None:
-        blocks = (block.map(change) for block in blocks)
+    blocks = (block.map(change) for block in source.blocks())
     jobs = jobs if source.first_matrix() is None else 1
     return count_blocks(blocks, CountingTask(settings, sample_size), jobs, on_batch)
 
@@ -186,11 +185,6 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
         tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
         for given in batch.labels
     ]
-    return batch
-
-
-def _set_single_labels(batch: Batch) -> Batch:
-    batch.labels = batch.single_labels()
     return batch
 
 
