@@ -171,18 +171,20 @@ class Fitting:
         """Return the documents that an event model of the same weighted counts leaves out."""
         counts = self.counts
         event_model = settings.event_model
-        statistics, sample = self.weighted
+        _, sample = self.weighted
         hapax_sums = None
         if event_model.cells == "values":
-            sample = sample.binarize()  # each value of a feature counts once
-        is_used = self.unseen is not None and event_model.out_of_vocabulary
-        if is_used and sample is not counts.sample:
+            sample = sample.binarize()  # for hapaxes, each value of a feature counts once
+        if (
+            event_model.out_of_vocabulary
+            and self.unseen is not None
+            and sample is not counts.sample
+        ):
             hapax_sums = count_hapaxes(counts.statistics, sample, self.is_new)
         empty = counts.empty
         n_empty = None if empty is None else np.array([empty.get(each, 0) for each in counts.sets])
         return LeaveOneOut(
-            statistics,
-            sample,
+            *self.weighted,
             self.unseen,
             event_model,
             settings.prior_of(counts.labels),
