@@ -42,7 +42,9 @@ def compile_complement(
     Source: Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text
     Classifiers, 2003, sections 3.1 and 3.2.
     """
-    base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
+    base, deltas = _log_counts(
+        statistics.indptr, statistics.occurrences, statistics.feature_occurrences, smoothing
+    )
     default = log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
@@ -96,9 +98,11 @@ def _sum_logs(
         own = values[: len(part.documents.indices)]
         values = values[len(own) :]
         columns, features, gone = distinct_pairs(part)
-        met = statistics.restrict(features)
-        base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
-        found = score_pairs(met, base, deltas, part.documents.indptr, columns, own)
+        met = entries_of(statistics.indptr, features)
+        base, deltas = _log_counts(
+            met[0], statistics.occurrences[met[1]], everywhere[features] - gone, smoothing
+        )
+        found = score_pairs(statistics, met, base, deltas, part.documents.indptr, columns, own)
         # the complement of an own class loses only the copies in other classes
         pairs = part.pairs
         counts = everywhere[pairs.indices] - statistics.occurrences[statistics.locate(pairs)]
@@ -117,7 +121,9 @@ def _left_out_scales(
 
     log_totals  (n, n_classes), logarithms of the tokens that remain in each complement
     """
-    base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
+    base, deltas = _log_counts(
+        statistics.indptr, statistics.occurrences, statistics.feature_occurrences, smoothing
+    )
     log_sums = base.sum() + statistics.class_sums(deltas)
     ones = np.ones(len(left_out.documents.indices))
     nothing = replace(
@@ -148,13 +154,22 @@ def distinct_pairs(part: LeftOut) -> tuple[Integers32, Integers, Array]:
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def score_pairs(met: ClassStatistics, base: Floats, deltas: Floats, *rows: Array) -> Floats:
+def score_pairs(
+    statistics: ClassStatistics,
+    met: tuple[Integers, Integers],
+    base: Floats,
+    deltas: Floats,
+    *rows: Array,
+) -> Floats:
     """Return the sums of values · (base + delta) over the features of each document, shape (n,
     n_classes).
+
+    met  where the entries of each feature of the rows begin, and their places in the statistics
     """
-    zeros = np.zeros(met.n_classes)
-    ones = np.ones(met.n_classes)
-    return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
+    zeros = np.zeros(statistics.n_classes)
+    indptr, entries = met
+    classes = statistics.classes[entries]
+    return LinearScorer(zeros, zeros, indptr, classes, deltas, base, zeros + 1).scores(*rows)
 
 
 def split_pairs(left_out: LeftOut, widths: Integers) -> list[LeftOut]:
@@ -168,21 +183,22 @@ def split_pairs(left_out: LeftOut, widths: Integers) -> list[LeftOut]:
 
 
 def _log_counts(
-    statistics: ClassStatistics, everywhere: Floats, smoothing: float
+    indptr: Integers, occurrences: Array, everywhere: Array, smoothing: float
 ) -> tuple[Floats, Floats]:
     """Return log(count + α) of each feature in all classes, and the change for each entry if its
     class is left out.
 
-    everywhere  (V,), the count of each feature in all classes
+    indptr, occurrences  the entries of each feature, and its count in each class
+    everywhere           (V,), the count of each feature in all classes
     """
     base = _log_count(everywhere, smoothing)
-    deltas = np.empty(len(statistics.classes))
-    for start in range(0, statistics.n_features, FEATURES_WEIGHED_AT_ONCE):
-        bounds = statistics.indptr[start : start + FEATURES_WEIGHED_AT_ONCE + 1]
+    deltas = np.empty(len(occurrences))
+    for start in range(0, len(everywhere), FEATURES_WEIGHED_AT_ONCE):
+        bounds = indptr[start : start + FEATURES_WEIGHED_AT_ONCE + 1]
         features = slice(start, start + FEATURES_WEIGHED_AT_ONCE)
         widths = np.diff(bounds)
         entries = slice(bounds[0], bounds[-1])
-        others = np.repeat(everywhere[features], widths) - statistics.occurrences[entries]
+        others = np.repeat(everywhere[features], widths) - occurrences[entries]
         deltas[entries] = _log_count(others, smoothing) - np.repeat(base[features], widths)
     return base, deltas
 

@@ -19,6 +19,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.complement import distinct_pairs, score_pairs, split_pairs
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import LinearScorer
+from nbtext.features.csr import entries_of
 from nbtext.numerics import log, log1p
 
 ROUNDED = 1e-12  # share of a sum of weights below which a difference from it is a rounding error
@@ -83,9 +84,10 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     pairs = part.pairs
     everywhere = statistics.feature_occurrences
     columns, features, gone = distinct_pairs(part)
-    met = statistics.restrict(features)
+    met = entries_of(statistics.indptr, features)
+    occurrences = statistics.occurrences[met[1]]
     counted = _count_once(everywhere[features], gone)
-    widths = np.diff(met.indptr)
+    widths = np.diff(met[0])
     own = (
         statistics.occurrences[statistics.locate(pairs)]
         - part.copies[pairs.entry_documents] * pairs.counts
@@ -95,9 +97,15 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     )
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
-        deltas = log1p(met.occurrences / np.repeat(share * counted, widths))
+        deltas = log1p(occurrences / np.repeat(share * counted, widths))
         found = score_pairs(
-            met, log(share * counted), deltas, documents.indptr, columns, documents.counts
+            statistics,
+            met,
+            log(share * counted),
+            deltas,
+            documents.indptr,
+            columns,
+            documents.counts,
         )
         found[part.rows, part.classes] = pairs.sum_entries(
             pairs.counts * log(np.maximum(own, 0) + share * of_own)
