@@ -113,16 +113,6 @@ class CheckedMatrix:
     def __len__(self) -> int:
         """Return the number of rows."""
 
-def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Floats) -> None:
-    """Add the magnitudes of each feature's values in the documents of each fold to `sums`,
-    (n_folds, n_features).
-
-    factors  (n_rows,), by which the magnitudes of a row are multiplied
-    folds    (n_rows,), up to n_folds - 1; a row of a fold below 0 is not added
-
-    raises  ValueError: the arrays do not fit together
-    """
-
 class FittedDocuments:
     """The documents of a block in the problems of one fold.
 

@@ -97,12 +97,11 @@ cdef inline bint add_feature(
     case the base is of a class that does not have the feature; the sums are the differences of the others.
     """
     cdef size_t a, row, slot = 0, pair, first_pair, last_pair, S = logs.n_smoothings, width = corpus.n_classes * S
-    cdef int64_t entry, removed = 0, end, gone, left, of_own
+    cdef int64_t entry, removed = 0, gone, left, of_own
     cdef int32_t own, count
     cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
     cdef int64_t everywhere = corpus.everywhere[uses.feature] if has_base else 0
-    cdef bint is_single = uses.end - uses.keys == 1
-    cdef bint is_dense = not is_single and <size_t> (last - first) * SHARE >= corpus.n_classes
+    cdef bint is_dense = <size_t> (last - first) * SHARE >= corpus.n_classes
     cdef bint[MAX_REMOVED + 1] is_filled
     cdef double* values
     cdef double* rests
@@ -124,8 +123,7 @@ cdef inline bint add_feature(
         rests = memory.rests + slot * S
         if not is_filled[slot]:
             is_filled[slot] = slot < MAX_REMOVED
-            end = first if is_single else last
-            fill_values(corpus, logs, first, end, everywhere - removed, is_dense, rests, values, has_base)
+            fill_values(corpus, logs, first, last, everywhere - removed, is_dense, rests, values, has_base)
         if has_base:
             for a in range(S):
                 rows.base[row * S + a] += count * rests[a]
@@ -139,12 +137,7 @@ cdef inline bint add_feature(
                 if corpus.counted.classes[entry] == own:  # its sums are replaced by those of the pair
                     continue
                 target = rows.sums + row * width + corpus.counted.classes[entry] * S
-                if is_single:
-                    left = remaining(corpus, entry, everywhere - removed, has_base)
-                    for a in range(S):
-                        target[a] += count * (log_ratio(logs, left, a) - rests[a])
-                else:
-                    nb_add_multiple(target, values + (entry - first) * S, count, S)
+                nb_add_multiple(target, values + (entry - first) * S, count, S)
         for pair in range(first_pair, last_pair):
             of_own = occurrences[rows.own[pair]]
             gone = rows.of_class[pair] * count
@@ -160,17 +153,14 @@ cdef inline bint add_feature(
     return True
 
 
-cdef inline int64_t remaining(const Corpus* corpus, int64_t entry, int64_t rest, bint has_base) noexcept nogil:
-    """Return t of an entry's class; `rest` is what remains in all classes, if t is of all other classes."""
-    # below 0 only if the class has copies; then its sums are replaced
-    return max(0, rest - corpus.occurrences[entry]) if has_base else corpus.occurrences[entry]
-
-
 cdef inline void fill_values(
     const Corpus* corpus, const Logarithms* logs, int64_t first, int64_t last, int64_t rest, bint is_dense,
     double* rests, double* values, bint has_base
 ) noexcept nogil:
-    """Write what a feature adds to the base for each smoothing, and to the sums for each class."""
+    """Write what a feature adds to the base for each smoothing, and to the sums for each class.
+
+    rest  what remains in all classes, if t is of all other classes
+    """
     cdef size_t a, S = logs.n_smoothings
     cdef int64_t entry, left
     cdef double* target
@@ -179,7 +169,9 @@ cdef inline void fill_values(
     if is_dense:
         memset(values, 0, corpus.n_classes * S * sizeof(double))
     for entry in range(first, last):
-        left = remaining(corpus, entry, rest, has_base)
+        left = corpus.occurrences[entry]
+        if has_base:  # below 0 only if the class has copies; then its sums are replaced
+            left = max(0, rest - left)
         target = values + (corpus.counted.classes[entry] if is_dense else entry - first) * S
         for a in range(S):
             target[a] = log_ratio(logs, left, a) - rests[a]

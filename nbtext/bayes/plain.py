@@ -96,10 +96,11 @@ def left_out_sums(
     indptr, indices, counts = rows
     smoothings, log_smoothings, table = logarithms
     w_indptr, w_classes, _, occurrences = corpus
-    if w_classes.min(initial=0) < 0 or w_classes.max(initial=-1) >= n_classes:
-        raise ValueError("the occurrences must be int64, and the classes below n_classes")
-    if own[1].min(initial=0) < 0 or own[1].max(initial=-1) >= n_classes:
-        raise ValueError("the classes of the rows must be below n_classes")
+    for classes in (w_classes, own[1]):
+        if classes.min(initial=0) < 0 or classes.max(initial=-1) >= n_classes:
+            raise ValueError(
+                "the classes of the corpus and the classes of the rows must be below n_classes"
+            )
     if indices.min(initial=0) < 0 or indices.max(initial=-1) >= len(w_indptr) - 1:
         raise ValueError("a document is not part of the corpus")
     n_rows = len(all_copies)

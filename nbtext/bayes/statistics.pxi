@@ -2,9 +2,6 @@
 #
 # Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
 
-cdef enum:
-    MAX_KEPT = 1 << 22  # bytes of keys that are kept for the next call
-
 cdef int64_t NO_CLASS = 0x80000000
 
 
@@ -141,9 +138,6 @@ cdef class LeftOutMemory:
         release_all([&self.keys, &self.spare, &self.occurrences, &self.values, &self.rests, NULL])
 
 
-cdef list memories = []  # that no thread uses
-
-
 cdef int64_t sum_rows(
     const LeftOutRows* rows, size_t n_rows, const Corpus* corpus, const Logarithms* logs, LeftOutMemory memory
 ) except -1 nogil:
@@ -203,18 +197,16 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
     cdef const int32_t[::1] features = rows[1], counts = rows[2], own = own_pairs[1]
     cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
     cdef const double[:, ::1] table = logarithms[2]
-    cdef Py_ssize_t pair, n_rows = len(starts) - 1, n_smoothings = len(alphas)
-    cdef LeftOutMemory memory = memories.pop() if memories else LeftOutMemory()  # new memory has to be mapped, page by page
+    cdef Py_ssize_t n_rows = len(starts) - 1, n_smoothings = len(alphas)
+    cdef LeftOutMemory memory = LeftOutMemory()
     cdef bint is_part = len(counts) == len(features) and is_indptr(starts, len(features))
     if not is_part or len(own_starts) != len(starts) or not is_indptr(own_starts, len(own)):
         raise ValueError("the arrays of the rows do not fit each other")
     if not 0 < n_smoothings == len(log_alphas) == table.shape[1] or len(table) == 0:
         raise ValueError("the table must have a column of logarithms for each smoothing")
-    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
-        raise ValueError("the occurrences must be int64, and the classes below n_classes")
-    for pair in range(len(own)):
-        if not 0 <= own[pair] < n_classes:
-            raise ValueError("the classes of the rows must be below n_classes")
+    for numbers in (corpus[1], own_pairs[1]):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < n_classes:
+            raise ValueError("the classes of the corpus and the classes of the rows must be below n_classes")
     cdef Logarithms logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     cdef Corpus whole = Corpus(entries.counted, entries.occurrences, NULL, len(corpus[0]) - 1, n_classes)
     sums = np.zeros((n_rows, n_classes, n_smoothings))
@@ -240,8 +232,6 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
         is_part = sum_rows(&left_out, n_rows, &whole, &logs, memory) > 0
     if not is_part:
         raise ValueError("a document is not part of the corpus")
-    if memory.keys.size <= MAX_KEPT:
-        memories.append(memory)
     if everywhere is not None:
         sums += base[:, None, :]
     return sums

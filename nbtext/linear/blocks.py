@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.features.csr import find_places, join_bounds, running_sums
+from nbtext.features.csr import entries_of, find_places, join_bounds, running_sums
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
-from nbtext.kernel import HAS_KERNEL
 from nbtext.linear.data import (
     ROW,
     ClassSolution,
@@ -37,6 +36,7 @@ from nbtext.linear.data import (
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
+ROWS_ADDED_AT_ONCE = 4096  # documents whose values are added at once
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of
 # tests/benchmarks/scale.py, made unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23
 # need 777, and 46 need 717.
@@ -138,16 +138,14 @@ class CompactMatrix:
         groups  (n_documents,); documents below 0 are in no group
         sums    (n_groups, n_shared), to which is added
         """
-        if HAS_KERNEL:
-            from nbtext._kernel import add_by_fold
-
-            add_by_fold(self.checked, weights, groups.astype(np.int32), sums)
-            return
-        lengths = np.diff(self.indptr)
-        for group in range(len(sums)):
-            shares = np.repeat(weights * (groups == group), lengths)
-            magnitudes = np.abs(self.values) * shares
-            sums[group] += np.bincount(self.features, magnitudes, len(self.columns))
+        rows = np.flatnonzero(groups >= 0)
+        for start in range(0, len(rows), ROWS_ADDED_AT_ONCE):
+            own = rows[start : start + ROWS_ADDED_AT_ONCE]
+            bounds, entries = entries_of(self.indptr, own)
+            lengths = np.diff(bounds)
+            places = np.repeat(groups[own] * sums.shape[1], lengths) + self.features[entries]
+            magnitudes = np.repeat(weights[own], lengths) * np.abs(self.values[entries])
+            np.add.at(sums.reshape(-1), places, magnitudes)
 
     def squares(self) -> Floats:
         """Return the sum of the squares of each shared feature's values, (n_shared,)."""

@@ -24,24 +24,6 @@ cdef class CheckedMatrix:
         return self.indptr.shape[0] - 1
 
 
-def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
-    """Add the magnitudes of each feature's values in the documents of each fold; `_kernel.pyi` has the documentation."""
-    cdef const int32_t[::1] row_folds = folds
-    cdef const double[::1] row_factors = factors
-    cdef double[:, ::1] totals = sums
-    cdef int64_t row, entry
-    if not len(factors) == len(folds) == len(matrix) or (len(folds) and folds.max() >= len(sums)):
-        raise ValueError("there must be a factor and a fold for each row, and sums for each fold")
-    if sums.shape[1] != matrix.n_features:
-        raise ValueError("there must be a sum for each feature")
-    with nogil:
-        for row in range(row_folds.shape[0]):
-            if row_folds[row] < 0:
-                continue
-            for entry in range(matrix.indptr[row], matrix.indptr[row + 1]):
-                totals[row_folds[row], matrix.features[entry]] += row_factors[row] * fabs(matrix.values[entry])
-
-
 @cython.final
 cdef class FittedDocuments:
     """The documents of a block in the problems of one fold; `_kernel.pyi` has the documentation."""

@@ -316,27 +316,6 @@ def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str
 
 
 @needs_kernel
-def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
-    """They are a ValueError and no crash."""
-    from nbtext import _kernel
-
-    matrix = checked(np.ones((1, 5)))
-    one = np.ones(1)
-    row = np.zeros(1, np.int32)
-    sums = np.zeros((1, 5))
-    for factors, folds, by_fold, says in (
-        (one, row + 1, sums, "a fold for each row"),
-        (one, np.zeros(2, np.int32), sums, "a fold for each row"),
-        (np.ones(2), row, sums, "a factor"),
-        (one, row, np.zeros((1, 4)), "a sum for each feature"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            _kernel.add_by_fold(matrix, factors, folds, by_fold)
-    _kernel.add_by_fold(matrix, one, row - 1, sums)
-    assert not sums.any()  # a row of no fold is not added
-
-
-@needs_kernel
 def test_blocks_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
     from nbtext._kernel import ClassFit, FittedDocuments

@@ -25,10 +25,8 @@ cdef inline int read_text(Analysis* a, Scratch* s, const Text* text, size_t fiel
     reserve(&s.letters, 6 * text.length + 32, 1)
     if a.analyzer == WORDS:
         read_words(a, s, text, field)
-    elif a.analyzer == CHARACTERS:
-        read_characters(a, s, text, field)
     else:
-        read_padded(a, s, text, field)
+        read_characters(a, s, text, field)
     process_tokens(a, s, field)
     if a.joins_words:
         add_ngrams(a, s, field)
@@ -144,32 +142,24 @@ cdef inline size_t count_ones(const uint64_t* bits, size_t start) noexcept nogil
 
 
 cdef inline int read_characters(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    """Process the character n-grams of a text."""
-    cdef uint8_t* letters = <uint8_t*> s.letters.data
-    cdef uint32_t* starts
-    cdef size_t n, n_characters
-    reserve(&s.marks, text.length + 1, sizeof(uint32_t))
-    starts = <uint32_t*> s.marks.data
-    n_characters = encode_characters(text, letters, starts)
-    for n in range(a.shortest, min(a.longest, n_characters) + 1):
-        collect_windows(a, s, starts, n_characters, n, field)
-    return 0
-
-
-cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    """Process the character n-grams within padded words; a word shorter than n counts once."""
+    """Process the character n-grams of a text, or of its padded words; such a word shorter than n counts once."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint32_t* starts
     cdef uint32_t* ends
-    cdef size_t i, n, n_words, n_characters, first = 0
-    reserve(&s.marks, 3 * text.length + 1, sizeof(uint32_t))
+    cdef size_t i, n, n_characters, n_words = 1, first = 0
+    cdef bint is_padded = a.analyzer == PADDED
+    cdef size_t fewest = a.shortest if is_padded else 0
+    reserve(&s.marks, (3 if is_padded else 1) * text.length + 1, sizeof(uint32_t))
     reserve(&s.ends, text.length + 1, sizeof(uint32_t))
     starts = <uint32_t*> s.marks.data
     ends = <uint32_t*> s.ends.data
-    n_words = encode_padded_words(text, letters, starts, ends)
+    if is_padded:
+        n_words = encode_padded_words(text, letters, starts, ends)
+    else:
+        ends[0] = <uint32_t> encode_characters(text, letters, starts)
     for i in range(n_words):
         n_characters = ends[i] - first
-        for n in range(a.shortest, min(a.longest, max(a.shortest, n_characters)) + 1):
+        for n in range(a.shortest, min(a.longest, max(n_characters, fewest)) + 1):
             collect_windows(a, s, starts + first, n_characters, min(n, n_characters), field)
         first = ends[i]
     return 0
