@@ -206,25 +206,16 @@ class LabelCounts:
     """What the scores of left-out documents need of the whole corpus.
 
     statistics  of the corpus
-    occurrences  of each entry of the statistics, t_kj
-    discounted  the discounted occurrences, t'_kj
-    totals      (n_features,), the occurrences of each feature in all documents, t_j
-    priors      (n_labels,), π with nothing left out
+    discounted  the discounted occurrences of each entry of the statistics, t'_kj
     """
 
     statistics: ClassStatistics
-    occurrences: Floats
     discounted: Floats
-    totals: Floats
-    priors: Floats
 
     @classmethod
     def of(cls, statistics: ClassStatistics) -> LabelCounts:
         """Return the counts of statistics."""
-        occurrences = statistics.occurrences.astype(np.float64)
-        totals = statistics.feature_occurrences.astype(np.float64)
-        priors = np.asarray(prior_log_odds(statistics.class_documents, statistics.n_documents))
-        return cls(statistics, occurrences, discount(occurrences), totals, priors)
+        return cls(statistics, discount(statistics.occurrences))
 
     def contrast_scorer(self, alpha: float) -> LinearScorer:
         """Return the scorer of S, with nothing left out."""
@@ -235,7 +226,7 @@ class LabelCounts:
             default,
             statistics.indptr,
             statistics.classes,
-            log(self.occurrences / alpha + 1),
+            log(statistics.occurrences / alpha + 1),
         )
 
 
@@ -324,7 +315,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         pairs = self.left_out.pairs
         places = self.statistics.locate(pairs)
         left = (
-            self.counts.occurrences[places]
+            self.statistics.occurrences[places]
             - self.left_out.copies[pairs.entry_documents] * pairs.counts
         )
         return places, _check_counted(left)
@@ -347,7 +338,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         places, own = self.own
         left = self._left
         part = left_out.documents
-        T = self.counts.totals.sum() - left_out.all_copies * part.totals
+        T = self.statistics.feature_occurrences.sum() - left_out.all_copies * part.totals
         tokens = self.statistics.class_occurrences
         T_k = self._subtract(tokens, part.totals)
         shares = left / np.repeat(np.maximum(T, 1), np.diff(part.indptr))
@@ -397,7 +388,8 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         part = self.left_out.documents
         copies = self.left_out.all_copies
         return _check_counted(
-            self.counts.totals[part.indices] - copies[part.entry_documents] * part.counts
+            self.statistics.feature_occurrences[part.indices]
+            - copies[part.entry_documents] * part.counts
         )
 
     def _subtract(self, values: Array, lengths: Floats) -> Array:
@@ -407,11 +399,11 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         return self.left_out.subtract(values.astype(np.float64), lengths)
 
 
-def _check_counted(left: Floats) -> Floats:
+def _check_counted(left: Array) -> Floats:
     """Return counts without those of documents; ModelError if one is negative."""
     if left.min(initial=0) < 0:
         raise ModelError(
             "the model file is not consistent: its counts lack a retained document",
             hint="train again",
         )
-    return left
+    return left.astype(np.float64)

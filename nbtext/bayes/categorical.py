@@ -61,11 +61,6 @@ class ValueCounts(ClassStatistics):
     n_values: int
 
     @property
-    def width(self) -> int:
-        """The number of columns for each feature of a document."""
-        return self.n_values - 1
-
-    @property
     def document_frequencies(self) -> Integers:
         """The number of documents that have each feature, with any value: shape (V,)."""
         return self.feature_sums(self.present)[:: self.n_values - 1]

@@ -114,11 +114,6 @@ class ClassStatistics:
         return len(self.indptr) - 1
 
     @property
-    def width(self) -> int:
-        """The number of columns for each feature of a document."""
-        return 1
-
-    @property
     def n_documents(self) -> int:
         """The number of documents, n; if documents weigh less than one, the sum of their
         weights.
@@ -498,16 +493,8 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
     class_documents = np.zeros(n_labels, dtype=counts.class_documents.dtype)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
     widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
-    parts = [
-        (
-            np.zeros(0, dtype=np.int64),
-            counts.classes[:0],
-            counts.documents[:0],
-            counts.occurrences[:0],
-        )
-    ]
-    for start, stop in cut(widths, counts.n_features, ENTRIES_EXPANDED_AT_ONCE):
-        parts.append(_sum_features(counts, sets, n_labels, start, stop))
+    bounds = cut(widths, counts.n_features, ENTRIES_EXPANDED_AT_ONCE)
+    parts = [_sum_features(counts, sets, n_labels, *each) for each in (*bounds, (0, 0))]
     lengths, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return ClassStatistics(
         class_documents, running_sums(lengths), *columns, totals=counts.with_totals().totals
@@ -657,10 +644,10 @@ def log_prior(class_documents: Array, prior: Prior) -> Floats:
     raises           SettingsError: the weights do not fit the classes; ModelError: a class has no
                      document
     """
-    weights = _weigh_prior(class_documents, prior)
-    if (weights <= 0).any():
+    (found,) = log_priors(class_documents[None], prior)
+    if np.isneginf(found).any():
         raise ModelError(
             "a class has no document",
             hint="add a document to it, remove the class, or use ‹prior=uniform›",
         )
-    return np.asarray(log(weights) - log(weights.sum()))
+    return np.asarray(found)

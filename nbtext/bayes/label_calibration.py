@@ -47,6 +47,7 @@ from nbtext.bayes.binary_relevance import (
     RelevanceLeaveOneOut,
     RelevanceScores,
     Smoothing,
+    prior_log_odds,
 )
 from nbtext.bayes.conformal import Quantiles
 from nbtext.bayes.newton import minimize, solve_densely
@@ -388,7 +389,7 @@ def collect_cells(
         positives,
         documents,
         tuple(scores),
-        corpus.counts.priors,
+        prior_log_odds(corpus.statistics.class_documents, corpus.statistics.n_documents),
         lengths,
         corpus.statistics.class_documents,
         corpus.documents.n_documents,

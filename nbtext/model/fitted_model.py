@@ -336,11 +336,10 @@ class TrainedModel:
         """The class statistics of the counts; if there are none, those of documents without
         features.
         """
-        numbers = self.fitted.documents
         fitted = self.fitted
-        if self.load_counts is not None or numbers is None:
+        if self.load_counts is not None or fitted.documents is None:
             return self.counts.statistics
-        return numbers.empty_statistics(
+        return fitted.documents.empty_statistics(
             fitted.scorer.n_features, has_one_label=fitted.kind.has_one_label
         )
 

@@ -467,8 +467,8 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
     """Return a summary of a matrix of documents."""
     lists = ((None,) if labels is None else labels for labels in matrix.batch().list_labels())
     labels = Counter(label for own in lists for label in own)
-    named = sorted((label, number) for label, number in labels.items() if label is not None)
-    counted = (*named, *((None, labels[None]) for _ in range(None in labels)))
+    # the number of those without a label is the last one
+    counted = tuple(sorted(labels.items(), key=lambda each: (each[0] is None, each[0] or "")))
     columns = matrix.columns
     assert columns is not None  # of a file with names
     weights = matrix.csr()
