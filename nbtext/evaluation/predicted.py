@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
 
 ID_FIELD = "id"
+IN_ORDER = ""  # the key of all predictions, if they have no ids
 PREDICTIONS_HINT = "write it with nbtext predict --to jsonl (or json, tsv, csv), or name its fields with --predicted-field"
 # of values that are not as in a record
 ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -245,7 +246,7 @@ class PredictionsFile:
         )
 
     def _parse(self) -> None:
-        for number, row in enumerate(self._rows):
+        for row in self._rows:
             try:
                 record = self._read_record(row.fields)
             except ERRORS:
@@ -254,7 +255,7 @@ class PredictionsFile:
                 ) from None
             except InputError as error:
                 raise error.locate(row.place) from None
-            key = str(number) if self._is_in_order else (row.id or "").strip()
+            key = IN_ORDER if self._is_in_order else (row.id or "").strip()
             self._records.setdefault(key, []).append(record)
         self._rows = []
         known = (chain(record.labels, record.scores) for record in self._all())
@@ -338,13 +339,10 @@ class PredictionsFile:
         if self._is_several is None:
             self._is_several = batch.has_lists
             self._parse()
-        keys = batch.ids
-        if self._is_in_order:
-            keys = [
-                str(number) for number in range(self._n_documents, self._n_documents + len(batch))
-            ]
-        self._n_documents += len(batch)
+        n = len(batch)
+        self._n_documents += n
         is_several = self._is_several
+        keys = [IN_ORDER] * n if self._is_in_order else batch.ids
         records = [self._record(identity) for identity in keys]
         if not self._classes and not is_several:
             hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
@@ -352,7 +350,6 @@ class PredictionsFile:
                 "no record of the file has a predicted label", where=self._path, hint=hint
             )
         places = {label: place for place, label in enumerate(self._classes)}
-        n = len(batch)
         best = [
             record.labels[0]
             if record.labels
@@ -390,9 +387,6 @@ class PredictionsFile:
         return not self._is_several, f"{what} {how}; nbtext predict --to jsonl writes all"
 
     def _record(self, identity: str) -> Record:
-        if self._is_in_order and identity not in self._records:
-            self._n_documents = max(self._n_documents, int(identity) + 1)
-            self.finish()
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
         same = self._records.get(identity.strip()) or self._records.get(escaped.strip(), [])
@@ -401,6 +395,7 @@ class PredictionsFile:
         number = n_taken if len(same) > 1 else 0
         self._n_taken[identity] += 1
         if number >= len(same):
+            self.finish()  # says if there are no ids
             what = f"the id {identity} has {len(same)} predictions, and more documents"
             raise InputError(
                 what if same else f"there is no prediction for {identity}",
