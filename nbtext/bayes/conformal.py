@@ -135,15 +135,6 @@ def log_likelihood_per_token(scores: Floats, lengths: Array) -> Floats:
     return per_token
 
 
-def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: Array) -> Floats:
-    """Return the scores plus the weight of each out-of-vocabulary token, as of a feature that no
-    class has.
-
-    default  (n_classes,), the weight of such a feature
-    """
-    return np.asarray(scores + n_unknown[:, None] * default)
-
-
 def typical(likelihoods: Floats) -> Quantiles | None:
     """Return the distribution of the log-likelihood per token of left-out documents; None if none
     has a token.

@@ -18,14 +18,13 @@ from nbtext.evaluation.evaluator import (
     check_thresholds,
     find_min_probability,
     parse_thresholds,
-    with_decisions,
     without_probabilities,
 )
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitted_model import TrainedModel, list_targets
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT_PATHS, check_output
 from nbtext.records import frozen
@@ -195,6 +194,7 @@ def evaluate(given: Evaluate) -> None:
     trained_on = model.fitted.input if model is not None else None
     settings = model.fitted.model_settings if model is not None else given.trained
     targets = None if decisions.replaces_label or file is not None else settings
+    made = () if model is None else list_targets(model.fitted)
     input_settings = given.folds.add_split(given.input)
     by_group = None
     if given.by is not None:
@@ -212,7 +212,7 @@ def evaluate(given: Evaluate) -> None:
         predicted, corpus = _predict(given, model, file, source, on_batch, overlap)
         first = list(islice(predicted, 1))
         task = first[0].predictions.task if first else find_task(True)
-        evaluator = TASKS[task].load("evaluator")(decisions, targets)
+        evaluator = TASKS[task].load("evaluator")(decisions, targets, made)
         log = TASKS[task].load("log")() if given.report is not None else None
         for batch in chain(first, predicted):
             n_unknown += int((batch.predictions.known == 0).sum())
@@ -243,8 +243,6 @@ def evaluate(given: Evaluate) -> None:
         evaluation = replace(evaluation, duplicates=count_repeated(corpus.sample) or None)
     if by_group is not None:
         evaluation = by_group.add_to(evaluation, evaluator)
-    if model is not None:
-        evaluation = with_decisions(evaluation, model.fitted)
     if given.target_accuracy is not None:
         if evaluation.per_label and not evaluator.has_accuracy:
             raise refuse("target_accuracy", "the documents have several labels")

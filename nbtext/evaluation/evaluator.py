@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain, product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ from nbtext.evaluation.outcomes import (
     measure_sets,
     true_sets,
 )
-from nbtext.model.fitted_model import FittedModel, list_targets
+from nbtext.model.fitted_model import TargetDecision
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
@@ -267,18 +267,6 @@ def find_min_probability(outcomes: Outcomes, target: float) -> TargetAccuracy:
     return TargetAccuracy(target, CONFIDENCE, minimum, assured.bound, answered, found.value)
 
 
-def with_decisions(evaluation: Evaluation, model: FittedModel) -> Evaluation:
-    """Return the evaluation of a model, with how it meets its targets."""
-    if evaluation.targets is None:
-        return evaluation
-    pairs = zip(evaluation.targets, list_targets(model), strict=True)
-    targets = tuple(
-        replace(check, min_probability=own.min_probability, offset=own.offset)
-        for check, own in pairs
-    )
-    return replace(evaluation, targets=targets)
-
-
 def _without_probabilities(metrics: Mapping[str, float]) -> dict[str, float]:
     names = [name for name in metrics if not ALL_METRICS[name].of_probability]
     return {name: metrics[name] for name in names}
@@ -307,6 +295,8 @@ class Evaluator:
         Those of the predictions: the costs, and the threshold that was applied.
     targets : ModelSettings, optional
         The settings whose targets are checked.
+    made : sequence of TargetDecision
+        How the model meets each of them, if it is one model.
     """
 
     metrics: Mapping[str, Metric[Any]] = METRICS
@@ -318,9 +308,11 @@ class Evaluator:
         self,
         decisions: DecisionSettings = MOST_PROBABLE,
         targets: ModelSettings | None = None,
+        made: Sequence[TargetDecision] = (),
     ) -> None:
         self._decisions = decisions
         self._targets = targets
+        self._made = made
         self._numbers = LabelNumbers()
         self._parts = list[Any]()
         self._sets = np.zeros(4)
@@ -398,7 +390,7 @@ class Evaluator:
         if self._targets is None or not self._targets.has_targets or is_weighed:
             return None
         checks = []
-        for metric, label, minimum in self._targets.targets:
+        for (metric, label, minimum), own in zip_longest(self._targets.targets, self._made):
             whole = totals.support if metric == "recall" else totals.n_predicted
             found = Proportion(0, 0)
             if label in labels:
@@ -406,7 +398,10 @@ class Evaluator:
                 found = Proportion(int(totals.true_positives[k]), int(whole[k]))
             low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
             result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
-            checks.append(TargetCheck(metric, label, minimum, found.value, low, high, result))
+            check = TargetCheck(metric, label, minimum, found.value, low, high, result)
+            if own is not None:
+                check = replace(check, min_probability=own.min_probability, offset=own.offset)
+            checks.append(check)
         return tuple(checks)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
-from nbtext.bayes.conformal import log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.conformal import log_likelihood_per_token, typicality
 from nbtext.documents.batch import Batch
 from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
@@ -198,9 +198,9 @@ class Predictor:
         calibration = task.calibration
         threshold = task.calibration.outlier_threshold
         if calibration.likelihoods is not None:
-            complete = with_unknown_tokens(
-                scores.scores, self.model.scorer.default, n_tokens - n_known
-            )
+            # an unknown token has the weight of a feature that no class has
+            unknown = (n_tokens - n_known)[:, None] * self.model.scorer.default
+            complete = np.asarray(scores.scores + unknown)
             found = log_likelihood_per_token(complete, n_tokens)
             predictions.typicality = typicality(found, calibration.likelihoods)
             predictions.likelihoods = found

@@ -102,7 +102,7 @@ WRONG = [
     (b"ham,spam,inf\n", "c:1: 'inf' is not a cost"),
     (b"ham,spam,1\n\nham,spam,2\n", "c:3: the cost of ham predicted as spam is given twice"),
     (b",spam,1\n", "c:1: the true label is empty"),
-    # a first line of labels is no header
+    # a first line of labels is not a header
     (b"ham,spam,1O\nspam,ham,2\n", "c:1: '1O' is not a cost"),
     (b"ham,spam,\nspam,ham,2\n", "c:1: '' is not a cost"),
     (b"", "c: the file has no cost"),
