@@ -24,12 +24,6 @@ from nbtext.evaluation.curves import (
     list_bins,
 )
 from nbtext.evaluation.evaluator import Evaluation, Evaluator, MultilabelEvaluator
-from nbtext.evaluation.metrics import (
-    METRICS,
-    MULTILABEL_METRICS,
-    sum_outcomes,
-    totals_of,
-)
 from nbtext.evaluation.outcomes import (
     MultilabelOutcomes,
     Outcomes,
@@ -241,7 +235,7 @@ class ErrorLog:
             The model that made the predictions; None: several models, or unknown.
         """
         outcomes = evaluator.outcomes()
-        add_up = totals_of(outcomes, len(evaluation.labels))
+        add_up = evaluator.totals_of(outcomes, len(evaluation.labels))
         by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
         labels = tuple(sorted(score.label for score in by_support[:MAX_CHARTED_LABELS]))
         trade_off = TradeOff.of(outcomes)
@@ -271,7 +265,7 @@ class ErrorLog:
                 mistakes.append(Mistake(example, explanation))
         return Diagnosis(
             evaluation=evaluation,
-            intervals=compute_intervals(METRICS, *by_text(outcomes, add_up)),
+            intervals=compute_intervals(evaluator.metrics, *by_text(outcomes, add_up)),
             confusions=self._confusions(
                 add_up(np.arange(len(outcomes))).cells(evaluation.labels), labels, model, explainer
             ),
@@ -432,7 +426,7 @@ class SetLog:
         `ErrorLog.diagnose`.
         """
         outcomes = evaluator.outcomes()
-        add_up = partial(sum_outcomes, outcomes, len(evaluation.labels))
-        intervals = compute_intervals(MULTILABEL_METRICS, *by_text(outcomes, add_up))
+        add_up = evaluator.totals_of(outcomes, len(evaluation.labels))
+        intervals = compute_intervals(evaluator.metrics, *by_text(outcomes, add_up))
         worst = tuple(self._worst.rank_examples())
         return SetDiagnosis(evaluation, intervals, worst, list_bins(evaluator.bins.sum(axis=1)))

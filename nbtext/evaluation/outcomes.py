@@ -148,7 +148,7 @@ class PredictedBatch(NamedTuple):
     excerpts: Sequence[str] = ()
 
     @classmethod
-    def of(cls, found: Predictions, batch: Batch, **beside: Any) -> Self:
+    def of(cls, found: Predictions, batch: Batch) -> Self:
         """Return the predictions for a batch, whose rows have numbers: one for each label of a soft
         label, as of `Batch.spread`.
         """
@@ -162,7 +162,7 @@ class PredictedBatch(NamedTuple):
                 weights=np.array(batch.weights) / WEIGHT_UNIT,
                 texts=texts,
             )
-        return cls(found, batch.texts or None, groups=batch.groups, **beside)
+        return cls(found, batch.texts or None, groups=batch.groups)
 
 
 class LabelNumbers:

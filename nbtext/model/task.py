@@ -206,12 +206,13 @@ class OneLabel(Task):
         predictions = replace(
             predictions, labels=[(self.labels[k],) if reason is None else () for k, reason in pairs]
         )
-        if decisions.cost is not None and len(predictions):
-            predictions = _minimize_cost(predictions, decisions.cost)
-        if decisions.label_thresholds and len(predictions):
-            predictions = _apply_thresholds(predictions, decisions.label_thresholds)
-        if not decisions.replaces_label and len(predictions):
-            predictions = self._withhold(predictions)
+        if len(predictions):
+            if decisions.cost is not None:
+                predictions = _minimize_cost(predictions, decisions.cost)
+            if decisions.label_thresholds:
+                predictions = _apply_thresholds(predictions, decisions.label_thresholds)
+            if not decisions.replaces_label:
+                predictions = self._withhold(predictions)
         if decisions.coverage is not None:
             predictions = self._add_sets(predictions, decisions.coverage)
         return abstain_below(predictions, decisions.min_probability)
