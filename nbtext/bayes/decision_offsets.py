@@ -61,13 +61,13 @@ class StepMetric(NamedTuple):
     it.
 
     evaluate  evaluate(predicted, judged) returns the metric
-    gains     gains(runner_ups, k, judged) returns the change of the metric, up to a constant
-              factor, after the first, the first two, … documents change from their runner-ups to
-              class k
+    gains     gains(runner_ups, truth, k, weights) returns the change of the metric, up to a
+              constant factor, after the first, the first two, … documents change from their
+              runner-ups to class k
     """
 
     evaluate: Callable[[Array, JudgedDocuments], float]
-    gains: Callable[[Array, int, JudgedDocuments], Array]
+    gains: Callable[[Array, Array, int, Array], Array]
 
 
 def fit_decision_offsets(judged: JudgedDocuments, metric: str) -> Optimized:
@@ -131,7 +131,9 @@ def _best_step(judged: JudgedDocuments, k: int, metric: StepMetric) -> float:
     margins = -leads  # with a larger offset, class k is predicted
     order = np.argsort(margins, kind="stable")
     margins = margins[order]
-    values = np.append(0.0, metric.gains(runner_ups[order], k, judged.take(order)))
+    truth = judged.classes[order]
+    weights = judged.weigh(np.ones(len(judged)))[order]
+    values = np.append(0.0, metric.gains(runner_ups[order], truth, k, weights))
     stops = np.concatenate(
         ([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0])
     )
@@ -146,19 +148,16 @@ def _best_step(judged: JudgedDocuments, k: int, metric: StepMetric) -> float:
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(runner_ups: Array, k: int, judged: JudgedDocuments) -> Array:
+def _accuracy_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Array:
     """Return the change of the number of correct predictions after each document that changes to
     class k.
     """
-    truth = judged.classes
-    return np.cumsum(judged.weigh((truth == k).astype(np.int64) - (truth == runner_ups)))
+    return np.cumsum(((truth == k).astype(np.int64) - (truth == runner_ups)) * weights)
 
 
-def _f1_gains(runner_ups: Array, k: int, judged: JudgedDocuments) -> Floats:
+def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
-    truth = judged.classes
-    weights = judged.weigh(np.ones(len(truth)))
-    support = judged.count()
+    support = np.bincount(truth, weights, max(k, int(runner_ups.max())) + 1)
     own = 2 * np.cumsum((truth == k) * weights) / (np.cumsum(weights) + support[k])
     lost = np.empty(len(truth))
     for runner_up in np.unique(runner_ups).tolist():
