@@ -52,7 +52,7 @@ class Explain:
         default_help="10 in a table, 25 on a page, else all",
     )
     result: options.ResultSettings = options.result(EXPLANATION_FORMATS)
-    input: InputSettings = options.unlabeled_input()
+    input: InputSettings = options.unlabeled_input(*options.NOT_WEIGHED)
     run: options.RunSettings = options.run()
 
 

@@ -145,7 +145,6 @@ def unlabeled_input(*without: str) -> Any:
         InputSettings,
         without=(
             *NOT_FOR_COUNTS,
-            *NOT_WEIGHED,
             "label_level",
             "skip_unlabeled",
             "skip_empty",

@@ -113,7 +113,7 @@ class Predict:
     )
     columns: ColumnSettings = part(ColumnSettings)
     decisions: DecisionSettings = part(DecisionSettings)
-    input: InputSettings = options.unlabeled_input()
+    input: InputSettings = options.unlabeled_input(*options.NOT_WEIGHED)
     cluster: ClusterSettings = part(ClusterSettings)
     run: options.RunSettings = options.run()
 

@@ -17,7 +17,7 @@ ANSWER_TEXT = "text"  # the key of the text of an answer
 
 
 # a table with another way of quotes, or a folder with files of another kind, is converted first
-LEFT_OUT = str.split("escape label_field exclude separate_fields")
+LEFT_OUT = str.split("escape label_field exclude separate_fields weight_field")
 
 
 @frozen(kw_only=True)

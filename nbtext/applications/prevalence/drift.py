@@ -64,25 +64,34 @@ class WordSums:
     """
 
     def __init__(self, n_classes: int, n_features: int) -> None:
-        self.n_documents = 0
+        self.n_documents = 0.0
         self.found = np.zeros(n_features)
         self.weights = np.zeros(n_features)
         self.slope = np.zeros((n_classes, n_classes))
 
-    def add(self, documents: DocumentTable, posteriors: Floats, temperatures: Floats) -> None:
+    def add(
+        self,
+        documents: DocumentTable,
+        posteriors: Floats,
+        temperatures: Floats,
+        times: Floats | float = 1.0,
+    ) -> None:
         """Add some documents.
 
         documents     with the weights of their features
         posteriors    (n_documents, n_classes)
         temperatures  (n_documents,), by which scores are divided
+        times         (n_documents,), how often each counts
         """
-        self.n_documents += len(documents)
+        times = np.broadcast_to(times, len(documents))
+        self.n_documents += float(times.sum())
         weights = documents.counts
         scale = documents.sum_entries(np.abs(weights).astype(np.float64)) / temperatures
-        scaled = posteriors * scale[:, None]
+        scaled = posteriors * (scale * times)[:, None]
         self.slope += np.diag(scaled.sum(axis=0)) - scaled.T @ posteriors
-        np.add.at(self.found, documents.indices, 1.0)
-        np.add.at(self.weights, documents.indices, weights)
+        of_entries = times[documents.entry_documents]
+        np.add.at(self.found, documents.indices, of_entries)
+        np.add.at(self.weights, documents.indices, weights * of_entries)
 
     def compare(
         self, statistics: ClassStatistics, shares: Floats, scorer: LinearScorer

@@ -16,9 +16,11 @@ from nbtext.applications.prevalence.shares import (
     count_predictions,
     is_measured,
 )
-from nbtext.arrays import Floats
+from nbtext.arrays import Array, Floats
+from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.prevalence import MAX_SHARES, LabelPosteriors, MeanPosteriors, Prevalence
 from nbtext.documents.batch import Batch
+from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.analyzer import refuse_long_texts
@@ -37,7 +39,7 @@ TEXTS_AT_ONCE = 512
 MAX_GROUPS = 1000  # each has 500 resamples of each label, and sums of its features
 
 
-# documents with weights, and what divides their scores
+# documents with weights of their features, and what divides their scores
 WeightedDocuments = tuple[DocumentTable, Floats]
 
 
@@ -51,7 +53,7 @@ class _Group:
     def __init__(self, n_labels: int, n_features: int) -> None:
         self.sums = PosteriorSums(n_labels)
         self.words = WordSums(n_labels, n_features)
-        self.predicted = np.zeros(n_labels, dtype=np.int64)
+        self.predicted = np.zeros(n_labels)
         self.right = np.zeros(n_labels)
 
 
@@ -74,23 +76,24 @@ class _Estimator:
         """Return the predictions of a batch, its features if words are compared, and its groups; in
         any thread.
         """
-        if isinstance(self._known, LabelPosteriors):
-            return self._predictor.predict_batch(batch), None, batch.groups
-        refuse_long_texts(batch, self._fitted.feature_settings)
-        documents = self._predictor.count(batch.features)
-        scores, weights = self._predictor.score_rows(documents)
-        scaling = self._fitted.calibration.temperature
-        temperatures = (
-            np.ones(len(batch)) if scaling is None else scaling.temperature(scores.n_known)
-        )
-        counted = documents.weigh(weights), temperatures
-        return self._predictor.predict_batch(batch, scores=scores), counted, batch.groups
+        scores = counted = None
+        if isinstance(self._known, MeanPosteriors):
+            refuse_long_texts(batch, self._fitted.feature_settings)
+            documents = self._predictor.count(batch.features)
+            scores, weights = self._predictor.score_rows(documents)
+            scaling = self._fitted.calibration.temperature or TemperatureScaling(1.0, 0.0)
+            counted = documents.weigh(weights), scaling.temperature(scores.n_known)
+        found = self._predictor.predict_batch(batch, scores=scores)
+        if batch.weights is not None:
+            found.weights = np.array(batch.weights) / WEIGHT_UNIT
+        return found, counted, batch.groups
 
     def add(
         self, predictions: Predictions, counted: WeightedDocuments | None, groups: list[str] | None
     ) -> None:
         """Add what `predict` returns; documents that could not be read do not count."""
         is_read = predictions.is_read
+        times = np.ones(len(is_read)) if predictions.weights is None else predictions.weights
         self._reason = next(filter(None, predictions.reasons), self._reason)
         names = np.array([""] * len(is_read) if groups is None else groups, dtype=object)
         n_labels = len(self._fitted.labels)
@@ -105,15 +108,16 @@ class _Estimator:
                 self._groups[name] = _Group(n_labels, self._fitted.scorer.n_features)
             group = self._groups[name]
             posteriors = predictions.probabilities[rows]
-            group.sums.add(posteriors)
+            group.sums.add(posteriors, times[rows])
             if counted is not None:
                 documents, temperatures = counted
-                group.words.add(documents.take(rows), posteriors, temperatures[rows])
+                group.words.add(documents.take(rows), posteriors, temperatures[rows], times[rows])
             classes = predictions.classes_of([predictions.labels[row] for row in rows.tolist()])
             owners = np.repeat(np.arange(len(rows)), [len(each) for each in classes])
             found = np.fromiter(chain.from_iterable(classes), np.int64)
-            group.predicted += np.bincount(found, minlength=n_labels)
-            group.right += np.bincount(found, posteriors[owners, found], n_labels)
+            own = times[rows][owners]
+            group.predicted += np.bincount(found, own, n_labels)
+            group.right += np.bincount(found, own * posteriors[owners, found], n_labels)
 
     def estimates(self) -> dict[str, Prevalence]:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
@@ -132,7 +136,7 @@ class _Estimator:
         shift = 0.0
         if isinstance(known, MeanPosteriors):
             missing = known.documents == 0
-            n_predicted = int(group.predicted.sum())
+            n_predicted = float(group.predicted.sum())
             statistics = self._model.counts.statistics
             if fitted.columns is not None:
                 statistics = statistics.restrict(fitted.columns)
@@ -154,15 +158,20 @@ class _Estimator:
             estimate = sums.estimate_labels(known)
         return Prevalence(
             labels,
-            sums.n_documents,
+            _whole(np.array(sums.n_documents)).item(),
             estimate,
-            group.predicted,
-            group.predicted / max(1, n_predicted),
+            _whole(group.predicted),
+            group.predicted / (n_predicted or 1),
             tuple(labels[k] for k in np.flatnonzero(missing).tolist()),
             None if drift is None else drift.share,
             drifted,
             shift,
         )
+
+
+def _whole(numbers: Floats) -> Array:
+    """Return numbers of documents as integers, if all of them are whole."""
+    return numbers.astype(np.int64) if (numbers % 1 == 0).all() else numbers
 
 
 def estimate_prevalence(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.applications.prevalence.drift import MAX_DRIFT, MIN_DRIFT
 from nbtext.applications.prevalence.shares import SHARE_LEVEL
 from nbtext.bayes.prevalence import Prevalence
-from nbtext.errors import list_some, number_of, printable
+from nbtext.errors import format_number, list_some, number_of, printable
 from nbtext.model.tasks import TaskKind
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table
@@ -43,7 +43,7 @@ def prevalence_result(groups: Mapping[str, Prevalence], *, is_grouped: bool) -> 
         table = new_table(*headers[start:])
         for *names, share, low, high, documents, predicted, naive in rows:
             interval = f"{low:.4f} … {high:.4f}"
-            counted = f"{predicted:,} ({naive:.4f})"
+            counted = f"{format_number(predicted)} ({naive:.4f})"
             table.add_row(
                 *map(printable, names), f"{share:.4f}", interval, f"{documents:,.0f}", counted
             )

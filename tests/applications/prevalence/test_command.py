@@ -337,3 +337,31 @@ def test_group_fields_that_cannot_be_used(
     nbtext(*asked, "g").refused(
         2, "--group-field: the field has more than 1,000 values; name a field with fewer groups"
     )
+
+
+@pytest.mark.parametrize("name", ["spam", "topics"])
+def test_a_weight_is_how_often_a_document_is_there(
+    nbtext: Any, request: pytest.FixtureRequest, name: str
+) -> None:
+    """Documents with whole weights are repeated documents, but for the chance in the intervals;
+    half of each weight changes no share.
+    """
+    model = request.getfixturevalue(name) / "m"
+    texts = ["free prize boat", "meeting apple", "free tide", "prize", "apple boat"] * 30
+    rows = [{"text": each, "n": 1 + number % 3} for number, each in enumerate(texts)]
+    write_rows(Path("weighed.jsonl"), rows)
+    write_rows(Path("halves.jsonl"), ({**row, "n": row["n"] / 2} for row in rows))
+    write_rows(Path("repeated.jsonl"), (row for row in rows for _ in range(row["n"])))
+    run = f"prevalence -m {model} --to json"
+    repeated = nbtext(f"{run} repeated.jsonl").json
+    weighed = nbtext(f"{run} weighed.jsonl --weight-field n").json
+    halves = nbtext(f"{run} halves.jsonl --weight-field n").json
+    assert (weighed["documents"], halves["documents"]) == (300, 150)
+    assert weighed["documents"] == repeated["documents"]
+    found = (each["labels"] for each in (weighed, repeated, halves))
+    for one, other, half in zip(*found, strict=True):
+        assert one["predicted"] == other["predicted"] == 2 * half["predicted"]
+        for key in ("share", "predicted_share"):
+            assert one[key] == pytest.approx(other[key]) == pytest.approx(half[key])
+        for key in ("low", "high"):
+            assert one[key] == pytest.approx(other[key], abs=0.03)
