@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -123,10 +123,15 @@ def _compute_curves(given: Compare) -> LearningCurves:
     from nbtext.model.training import check_features
     from nbtext.report.terminal import track_progress
 
-    names = given.curves.models or [
+    names = [*(given.curves.models or ())] or [
         name for name, each in EVENT_MODELS.items() if each.sufficient_statistics is None
     ]
-    settings = _make_settings(given.model_settings, names)
+    chosen = given.model_settings
+    users = {AUTO, STACKED}  # of word vectors
+    if chosen.get("vectors") is not None and not users & {*names}:
+        names = [*names, STACKED]
+    plain = {key: value for key, value in chosen.items() if key != "vectors"}
+    settings = [ModelSettings(**(chosen if name in users else plain), model=name) for name in names]
     for each in settings:
         check_features(given.features, each)
     run = given.run
@@ -143,13 +148,3 @@ def _compute_curves(given: Compare) -> LearningCurves:
         jobs=run.jobs,
         track=partial(track_progress, unit="parts", is_wanted=not run.quiet),
     )
-
-
-def _make_settings(given: Mapping[str, Any], names: Sequence[str]) -> list[ModelSettings]:
-    """Return the settings of the models; only those have word vectors that use them."""
-    if given.get("vectors") is not None and not set(names) & {AUTO, STACKED}:
-        names = [*names, STACKED]
-    plain = {key: value for key, value in given.items() if key != "vectors"}
-    return [
-        ModelSettings(**(given if name in (AUTO, STACKED) else plain), model=name) for name in names
-    ]

@@ -22,7 +22,7 @@ from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resam
 from nbtext.evaluation.metrics import Metric, compute_metrics
 from nbtext.evaluation.overlap import Overlap
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.fitted_model import FittedModel, TrainedModel, check_kinds
+from nbtext.model.fitted_model import TrainedModel, check_kinds
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
@@ -109,18 +109,25 @@ def compare_models(
 
     Raises
     ------
-    InputError : a document has no label, or there is none
+    InputError : a document has no label, or there is none, or a matrix has only the numbers of
+    columns and labels, and these differ among models
     SettingsError : there is only one model, or a model has other text fields, or only some predict
     several labels
     """
     if len(candidates) < 2:
         raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
     models = [candidate.model.fitted for candidate in candidates]
-    for candidate in candidates:
+    for candidate, model in zip(candidates, models, strict=True):
         check_kinds(candidates[0].model, candidate.model)
-    for model in models:
         check_fields(model.feature_settings.fields, source.field_names)
-    _check_columns(models, source)
+    matrix = source.first_matrix()
+    if matrix is not None and matrix.is_numbered:
+        first = models[0]
+        if any(
+            model.vocabulary != first.vocabulary or model.labels != first.labels for model in models
+        ):
+            what = "the models have different features or labels, and the matrix has only the numbers of columns"
+            raise InputError(what, hint="give the texts, or an .npz file of nbtext vectorize")
     predictors = [batch_predictor(model, MOST_PROBABLE) for model in models]
     task = TASKS[models[0].task.name]
     kind = task.load("evaluator")
@@ -183,9 +190,9 @@ def compare_models(
         )
     tests = []
     for a, b in combinations(range(len(models)), 2):
-        first = outcomes[a].is_correct
-        second = outcomes[b].is_correct
-        only = int((first & ~second).sum()), int((second & ~first).sum())
+        one = outcomes[a].is_correct
+        other = outcomes[b].is_correct
+        only = int((one & ~other).sum()), int((other & ~one).sum())
         differences = estimate(values[b] - values[a], replicates[:, b] - replicates[:, a])
         p_value = None if overlaps[a].is_large or overlaps[b].is_large else mcnemar(*only)
         tests.append(
@@ -206,21 +213,6 @@ def compare_models(
         tuple(metrics.values()),
         notes,
     )
-
-
-def _check_columns(models: Sequence[FittedModel], source: Source) -> None:
-    """Raise InputError if a matrix has only the numbers of columns and labels, and they differ
-    among models.
-    """
-    matrix = source.first_matrix()
-    if matrix is None or not matrix.is_numbered:
-        return
-    first = models[0]
-    if any(
-        model.vocabulary != first.vocabulary or model.labels != first.labels for model in models
-    ):
-        what = "the models have different features or labels, and the matrix has only the numbers of columns"
-        raise InputError(what, hint="give the texts, or an .npz file of nbtext vectorize")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

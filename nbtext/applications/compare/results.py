@@ -208,6 +208,27 @@ def learning_curves_overview(curves: LearningCurves) -> Overview:
             for metric in CURVES
         ]
         rows.append((point.model, f"{point.size:,}", *figures))
+    charts = []
+    for metric in CURVES:
+        bands = []
+        for point in curves.points:
+            mean = point.mean(metric.name)
+            deviation = point.deviation(metric.name)
+            band = (point.model, point.size, mean, mean - deviation, mean + deviation)
+            bands.append(finite(band))
+        charts.append(
+            Chart(
+                f"learning_curve_{metric.name}",
+                f"Learning curves of {metric.title}",
+                "The sizes of the training set are on a logarithmic scale. The band is one standard deviation wide on each "
+                "side.",
+                ("model", "size", "value", "low", "high"),
+                ("model", "documents", metric.title, "minus a deviation", "plus a deviation"),
+                bands,
+                specification="learning_curve",
+                metric=metric.title,
+            )
+        )
     sentences = []
     if any(point.mean(UNKNOWN_LABEL) for point in curves.points):
         sentences = [
@@ -219,25 +240,5 @@ def learning_curves_overview(curves: LearningCurves) -> Overview:
         f"deviation over {curves.seeds} random splits",
         [(("model", "documents", *(metric.title for metric in CURVES)), rows)],
         sentences,
-        list(_curve_charts(curves)),
+        charts,
     )
-
-
-def _curve_charts(curves: LearningCurves) -> Iterator[Chart]:
-    for metric in CURVES:
-        rows = []
-        for point in curves.points:
-            mean = point.mean(metric.name)
-            deviation = point.deviation(metric.name)
-            rows.append(finite((point.model, point.size, mean, mean - deviation, mean + deviation)))
-        yield Chart(
-            f"learning_curve_{metric.name}",
-            f"Learning curves of {metric.title}",
-            "The sizes of the training set are on a logarithmic scale. The band is one standard deviation wide on each "
-            "side.",
-            ("model", "size", "value", "low", "high"),
-            ("model", "documents", metric.title, "minus a deviation", "plus a deviation"),
-            rows,
-            specification="learning_curve",
-            metric=metric.title,
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +75,16 @@ def list_differences(
         yield ModelDifference("lost feature", "", feature, number, None)
     for label in labels:
         if label in after.fitted.labels:
-            moves = _moves(label, (one, in_old), (other, in_new))
-            yield from islice(moves, n_features)
+            first, second = (
+                inspector.log_odds(inspector.labels.index(label))[columns]
+                for inspector, columns in ((one, in_old), (other, in_new))
+            )
+            moves = np.abs(second - first)
+            for place in np.argsort(-moves, kind="stable")[:n_features].tolist():
+                if moves[place]:
+                    name = one.name(int(in_old[place]))
+                    figures = float(first[place]), float(second[place])
+                    yield ModelDifference("log-odds", label, name, *figures)
 
 
 def _plain(value: Any) -> Any:
@@ -116,20 +124,3 @@ def _frequent(
     for j in np.argsort(-occurrences, kind="stable")[:n_features].tolist():
         if occurrences[j] > 0:
             yield inspector.name(j), float(occurrences[j])
-
-
-def _moves(
-    label: str, old: tuple[Inspector, Integers], new: tuple[Inspector, Integers]
-) -> Iterator[ModelDifference]:
-    """Yield a label's changed log-odds of common features, largest change first."""
-    before, after = (
-        inspector.log_odds(inspector.labels.index(label))[columns]
-        for inspector, columns in (old, new)
-    )
-    inspector, columns = old
-    for place in np.argsort(-np.abs(after - before), kind="stable").tolist():
-        if before[place] != after[place]:
-            name = inspector.name(int(columns[place]))
-            yield ModelDifference(
-                "log-odds", label, name, float(before[place]), float(after[place])
-            )

@@ -14,8 +14,7 @@ from importlib.resources import files
 from nbtext.applications.export import exporter
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
-from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.fitted_model import FittedModel, View
+from nbtext.model.fitted_model import FittedModel
 
 HEAD = """\
 /* A text model, written by nbtext. As a filter:  cc -std=c99 -O2 FILE -lm -o classify && ./classify < texts
@@ -92,21 +91,20 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         if not isinstance(each, float):
             values = [] if each is None else each.tolist()
             yield _format_table(kinds.get(name, "double"), name, map(repr, values))
-    yield _format_table("View", "views", _list_views(views))
-    yield _unicode_tables()
-    yield files(__package__).joinpath("classify.c").read_bytes()
-
-
-def _list_views(views: Iterable[tuple[View, Vocabulary]]) -> Iterator[str]:
-    """Format the fields of each view."""
+    fields = []
     first = 0
     for view, features in views:
-        settings = view.settings
         norm = view.weighting.norm.upper()
-        kind = settings.analyzer.upper()
-        shortest, longest = settings.ngrams
-        yield f"{{{kind}, {int(has_marks(settings))}, {shortest}, {longest}, {norm}, {first}, {len(features)}}}"
+        kind = view.settings.analyzer.upper()
+        shortest, longest = view.settings.ngrams
+        marks = int(has_marks(view.settings))
+        fields.append(
+            f"{{{kind}, {marks}, {shortest}, {longest}, {norm}, {first}, {len(features)}}}"
+        )
         first += len(features)
+    yield _format_table("View", "views", fields)
+    yield _unicode_tables()
+    yield files(__package__).joinpath("classify.c").read_bytes()
 
 
 def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:

@@ -341,12 +341,11 @@ class _KeywordLearner:
         keywords = ClassStatistics(
             np.full(self.n_classes, share), indptr, classes.astype(np.int32), values, values
         )
+        rows = self.documents.binarize() if self.is_binary else self.documents
         statistics = self._count(posteriors) + keywords
-        if steps:
-            rows = self.documents.binarize() if self.is_binary else self.documents
-            for _ in range(steps):
-                posteriors, _ = compute_posteriors(self.compile(statistics), rows, jobs)
-                statistics = self._count(posteriors) + keywords
+        for _ in range(steps):
+            posteriors, _ = compute_posteriors(self.compile(statistics), rows, jobs)
+            statistics = self._count(posteriors) + keywords
         return statistics
 
     def compile(self, statistics: ClassStatistics) -> LinearScorer:

@@ -61,21 +61,22 @@ def read_pool(batches: Iterable[Batch], features: FeatureSettings, size: int, so
     sample, which is the same in each run. InputError, located at `source`, if there is none.
     """
     places = count()
-    hashed = ((_hash(document), next(places), document) for document in _read_documents(batches))
-    kept = heapq.nsmallest(size, hashed)
+
+    def read() -> Iterator[tuple[bytes, int, PoolDocument]]:
+        for batch in batches:
+            batch.check_texts("labeling")
+            for row, name in enumerate(batch.ids):
+                if row not in batch.problems:
+                    document = PoolDocument(name, tuple(column[row] for column in batch.columns))
+                    text = "\0".join((name, *document.texts)).encode("utf-8", "surrogatepass")
+                    yield blake2b(text, digest_size=8).digest(), next(places), document
+
+    kept = heapq.nsmallest(size, read())
     if not kept:
         hint = "name a source with documents"
         raise InputError("no documents to label", where=source, hint=hint)
     documents = [document for _, _, document in sorted(kept, key=itemgetter(1))]
     return Pool(documents, next(places) - len(documents), count_pool(documents, features))
-
-
-def _read_documents(batches: Iterable[Batch]) -> Iterator[PoolDocument]:
-    for batch in batches:
-        batch.check_texts("labeling")
-        for row, name in enumerate(batch.ids):
-            if row not in batch.problems:
-                yield PoolDocument(name, tuple(column[row] for column in batch.columns))
 
 
 def batch_of(documents: Sequence[PoolDocument]) -> Batch:
@@ -94,11 +95,6 @@ def count_pool(documents: list[PoolDocument], features: FeatureSettings) -> Corp
         counter.add(part)
     counts = counter.finish()
     return replace(counts, sample=counts.sample.in_source_order())
-
-
-def _hash(document: PoolDocument) -> bytes:
-    text = "\0".join((document.id, *document.texts))
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @frozen

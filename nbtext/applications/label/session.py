@@ -79,7 +79,13 @@ class Learner:
     def add(self, answers: Sequence[Answer]) -> None:
         """Add labeled documents."""
         if answers:
-            counts = self._count(answers)
+            counter = CorpusCounter(self.features, sample_size=None if self._of_vectors else 0)
+            batch = batch_of([answer.document for answer in answers])
+            batch.labels = [
+                answer.labels if self._has_lists else answer.labels[0] for answer in answers
+            ]
+            counter.add(batch)
+            counts = counter.finish()
             self.counts = counts if self.counts is None else self.counts + counts
 
     def explain(self, document: PoolDocument) -> list[Explanation]:
@@ -113,15 +119,6 @@ class Learner:
         classes = np.arange(statistics.n_classes)
         united = statistics.align(mine, n_united, classes=classes, n_classes=len(classes))
         return united.restrict(theirs.astype(np.int64))
-
-    def _count(self, answers: Sequence[Answer]) -> CorpusCounts:
-        counter = CorpusCounter(self.features, sample_size=None if self._of_vectors else 0)
-        batch = batch_of([answer.document for answer in answers])
-        batch.labels = [
-            answer.labels if self._has_lists else answer.labels[0] for answer in answers
-        ]
-        counter.add(batch)
-        return counter.finish()
 
     def _plan(self) -> tuple[FeatureSettings, ModelSettings, Selection | MultilabelFit]:
         """Return the settings of a model, and what is not fitted to so few documents."""

@@ -129,7 +129,11 @@ class WordSums:
         features = features[np.argsort(-np.abs(deviations[features]), kind="stable")]
         deviations = deviations[features]
         units = np.where(found > 0, self.weights / np.maximum(found, 1), total / n_found)[features]
-        moves = _weigh(scorer, features) * (deviations * units / total)[:, None]
+        # what a value of 1 of each feature adds to the scores, (n_features, n_classes)
+        ones = np.ones(len(features), dtype=np.int32)
+        scores = scorer.scores(np.arange(len(features) + 1), features.astype(np.int32), ones)
+        added = scores - [scorer.bias_of(k) for k in range(scorer.n_classes)]
+        moves = added * (deviations * units / total)[:, None]
         moves = np.concatenate((moves, moves.sum(axis=0, keepdims=True)))
         moves = moves @ (self.slope / self.n_documents).T
         covariance = moves.T @ moves
@@ -137,10 +141,3 @@ class WordSums:
         covariance += ridge * np.eye(len(covariance))
         share = float(np.abs(deviations).sum() / (2 * n_found))
         return WordDrift(share, features, covariance)
-
-
-def _weigh(scorer: LinearScorer, features: Integers) -> Floats:
-    """Return what a value of 1 of each feature adds to the scores, (n_features, n_classes)."""
-    ones = np.ones(len(features), dtype=np.int32)
-    scores = scorer.scores(np.arange(len(features) + 1), features.astype(np.int32), ones)
-    return scores - [scorer.bias_of(k) for k in range(scorer.n_classes)]

@@ -123,7 +123,7 @@ class _Estimator:
         """Return the estimate of each group, by its name; InputError if no documents were added."""
         if not self._groups:
             raise InputError("SOURCE has no documents to estimate shares from", hint=self._reason)
-        return {name: self._estimate(self._groups[name]) for name in sorted(self._groups)}
+        return {name: self._estimate(group) for name, group in sorted(self._groups.items())}
 
     def _estimate(self, group: _Group) -> Prevalence:
         fitted = self._fitted

@@ -319,28 +319,21 @@ def _find_duplicates(
         for row in rows:
             by_content[int(contents[row])].append(corpus.documents[row])
         for copies in by_content.values():
-            yield from _describe_copies(copies)
+            own = tuple(document for document in copies if not document.is_other)
+            if len(own) > 1:
+                known = {frozenset(each.labels) for each in own if each.labels is not None}
+                yield Finding(CONFLICTING if len(known) > 1 else DUPLICATE, 1.0, own)
+            if own and len(own) < len(copies):  # it is also there
+                yield Finding(LEAK, 1.0, tuple(copies))
         # documents of the source precede those of the other one
-        own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
+        first = tuple(copies[0] for copies in by_content.values() if not copies[0].is_other)
         unmatched = [copies[0] for copies in by_content.values() if not copies[-1].is_other]
         others = [copies[-1] for copies in by_content.values() if copies[-1].is_other]
         certainty = round(float(lowest[group]), CERTAINTY_DIGITS)
-        if len(own) > 1:
-            yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
+        if len(first) > 1:
+            yield Finding(NEAR_DUPLICATE, certainty, first)
         if unmatched and others:
             yield Finding(LEAK, certainty, (*unmatched, *others))
-
-
-def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
-    """Yield what documents of equal content are: duplicates in the source, or also documents of the
-    other one.
-    """
-    own = tuple(document for document in copies if not document.is_other)
-    if len(own) > 1:
-        is_conflict = len({frozenset(each.labels) for each in own if each.labels is not None}) > 1
-        yield Finding(CONFLICTING if is_conflict else DUPLICATE, 1.0, own)
-    if own and len(own) < len(copies):
-        yield Finding(LEAK, 1.0, tuple(copies))
 
 
 def _find_outliers(corpus: ReviewedCorpus, likelihoods: Floats) -> Iterator[Finding]:

@@ -28,10 +28,17 @@ MAX_NAMED_DOCUMENTS = 3  # documents of a finding, or labels, that are named
 
 def review_result(review: ReviewResult) -> Result[tuple[Finding, ...]]:
     """Return the findings as a result, with one record or row for each."""
+
+    def rows(findings: Iterable[Finding]) -> Iterator[list[Any]]:
+        for finding in findings:
+            *fields, documents = finding_record(finding).values()
+            names = ([document[name] for document in documents] for name in ("id", "place"))
+            yield [*fields, *map(join_escaped, names)]
+
     return Result(
         [review.findings] if review.findings else [],
         FINDING_COLUMNS,
-        lambda findings: map(_row, findings),
+        rows,
         layout=lambda findings, _: [_table(findings)],
         records=lambda findings: map(finding_record, findings),
     )
@@ -50,12 +57,6 @@ def document_record(document: ReviewedDocument) -> dict[str, Any]:
         label = document.labels[0] if len(document.labels) == 1 else list(document.labels)
     record = {"id": document.id, "place": document.place, "label": label}
     return record | {"against": True} if document.is_other else record
-
-
-def _row(finding: Finding) -> list[Any]:
-    *fields, documents = finding_record(finding).values()
-    names = (join_escaped([document[name] for document in documents]) for name in ("id", "place"))
-    return [*fields, *names]
 
 
 def _table(findings: Iterable[Finding]) -> Table:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.bayes.event_model import FeatureIds, Generate
 from nbtext.bayes.scorer import ClassWeights
 from nbtext.errors import ModelError, SettingsError
-from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.numerics import exp
 
@@ -66,48 +63,27 @@ def generate_documents(
     if length is not None and not event_model.has_length:
         what = f"the length of {settings.model} documents cannot be set"
         raise SettingsError(what, where="length", hint="leave out this option")
+    generate = event_model.generate
     only = None if label is None else fitted.class_of(label)
-    draws = _draw_documents(
-        model, event_model.generate, only=only, length=length, random=np.random.default_rng(seed)
-    )
-    drawn = ((fitted.labels[k], columns) for k, columns in islice(draws, n_documents))
-    return (
-        GeneratedDocument(label, _texts(columns, vocabulary, features.fields))
-        for label, columns in drawn
-    )
 
+    def draw() -> Iterator[GeneratedDocument]:
+        random = np.random.default_rng(seed)
+        statistics = model.counts.statistics
+        shares = np.cumsum(exp(fitted.log_prior))
+        means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1))
+        means = np.clip(means, 1, MAX_MEAN_LENGTH).astype(int)
+        weights = lru_cache(CACHED)(ClassWeights(fitted.scorer).row)
+        prefixes = [f"{name}:" for name in features.fields] or [""]
+        for _ in range(n_documents):
+            k = only
+            if k is None:
+                k = int(np.searchsorted(shares[:-1], random.random(), side="right"))
+            columns = generate(weights(k), random, int(means[k]) if length is None else length)
+            words = [vocabulary.term(column) for column in columns.tolist()]
+            texts = (
+                " ".join(word[len(each) :] for word in words if word.startswith(each))
+                for each in prefixes
+            )
+            yield GeneratedDocument(fitted.labels[k], tuple(texts))
 
-def _draw_documents(
-    model: TrainedModel,
-    generate: Generate,
-    *,
-    only: int | None,
-    length: int | None,
-    random: np.random.Generator,
-) -> Iterator[tuple[int, FeatureIds]]:
-    """Yield the class and the columns of endlessly many documents; `only`, if given, is the class
-    of each.
-    """
-    statistics = model.counts.statistics
-    shares = np.cumsum(exp(model.fitted.log_prior))
-    means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1))
-    means = np.clip(means, 1, MAX_MEAN_LENGTH).astype(int)
-    weights = lru_cache(CACHED)(ClassWeights(model.fitted.scorer).row)
-    while True:
-        k = (
-            int(np.searchsorted(shares[:-1], random.random(), side="right"))
-            if only is None
-            else only
-        )
-        yield k, generate(weights(k), random, int(means[k]) if length is None else length)
-
-
-def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of these columns, joined by spaces; one text for each field, without the
-    field's name.
-    """
-    words = [vocabulary.term(column) for column in columns.tolist()]
-    if not fields:
-        return (" ".join(words),)
-    prefixes = [f"{name}:" for name in fields]
-    return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
+    return draw()

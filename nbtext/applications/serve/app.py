@@ -120,21 +120,21 @@ class Service:
 
     async def models(self, request: Request) -> Response:
         """Answer `GET /v1/models`."""
-        return json_response({"models": list(map(_describe, self.slots.values()))})
+        found = []
+        for slot in self.slots.values():
+            fitted = slot.current.fitted
+            found.append(
+                {
+                    "name": slot.file.name,
+                    "model": fitted.model_settings.model,
+                    "labels": fitted.labels,
+                    "fields": fitted.feature_settings.fields or ("text",),
+                    "several_labels": fitted.kind.form.is_list,
+                    "error": slot.error,
+                }
+            )
+        return json_response({"models": found})
 
     async def metrics(self, request: Request) -> Response:
         """Answer `GET /metrics`."""
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
-
-
-def _describe(slot: ModelSlot) -> dict[str, Any]:
-    """Return the description of a model in the answer to `GET /v1/models`."""
-    fitted = slot.current.fitted
-    return {
-        "name": slot.file.name,
-        "model": fitted.model_settings.model,
-        "labels": fitted.labels,
-        "fields": fitted.feature_settings.fields or ("text",),
-        "several_labels": fitted.kind.form.is_list,
-        "error": slot.error,
-    }

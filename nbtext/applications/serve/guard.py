@@ -196,10 +196,8 @@ class Guard:
                 )
         finally:  # the client may leave, or sending may fail
             self._n_active -= is_counted
-        self._record(scope, usage, time.perf_counter() - started)
-
-    def _record(self, scope: Scope, usage: Usage, seconds: float) -> None:
-        """Count a request, and log it, without its path, because anything may be written there."""
+        seconds = time.perf_counter() - started
+        # without the path, because anything may be written there
         route = self._paths.get(scope.get("endpoint"), "")
         REQUESTS.labels(route, str(usage.status)).inc()
         REQUEST_SECONDS.labels(route).observe(seconds)

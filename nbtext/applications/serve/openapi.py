@@ -80,7 +80,16 @@ def describe_service() -> Schema:
             },
         }
         if operation.options is not None:
-            found["parameters"] += _parameters(operation.options)
+            for own, field, each in list_all_settings(operation.options):
+                kind = type_of_values(own, field)
+                found["parameters"].append(
+                    {
+                        "name": field.name,
+                        "in": "query",
+                        "description": re.split(r"(?<=[.])\s+", each.help)[0],
+                        "schema": msgspec.json.schema(kind if kind in OPTION_TYPES else str),
+                    }
+                )
         method = "get"
         if operation.body is not None:
             method = "post"
@@ -96,19 +105,3 @@ def describe_service() -> Schema:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-def _parameters(record: type[Any]) -> list[Schema]:
-    """Return the description of each option of a request."""
-    parameters = []
-    for own, field, each in list_all_settings(record):
-        kind = type_of_values(own, field)
-        parameters.append(
-            {
-                "name": field.name,
-                "in": "query",
-                "description": re.split(r"(?<=[.])\s+", each.help)[0],
-                "schema": msgspec.json.schema(kind if kind in OPTION_TYPES else str),
-            }
-        )
-    return parameters

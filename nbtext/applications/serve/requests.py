@@ -161,7 +161,14 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Document
     """
     body = body.removeprefix(BOM_UTF8)
     if kind == PLAIN_TEXT:
-        return Documents(_parse_text(body, settings), OBJECT)
+        if settings.separate_fields:
+            raise HTTPException(
+                415, f"the model needs JSON with the keys {', '.join(settings.text_field)}"
+            )
+        try:
+            return Documents(Batch(["1"], ([body.decode()],), [None]), OBJECT)
+        except UnicodeDecodeError:
+            raise HTTPException(415, "the text is not UTF-8") from None
     if has_more_values(body, MAX_REQUEST_VALUES):
         what = f"the JSON has more than {MAX_REQUEST_VALUES:,} values; send fewer documents at once, without other keys"
         raise HTTPException(413, what)
@@ -192,17 +199,6 @@ def parse_documents(body: bytes, kind: str, settings: InputSettings) -> Document
     counted.add(batch)
     counted.check()
     return Documents(batch, form)
-
-
-def _parse_text(body: bytes, settings: InputSettings) -> Batch:
-    if settings.separate_fields:
-        raise HTTPException(
-            415, f"the model needs JSON with the keys {', '.join(settings.text_field)}"
-        )
-    try:
-        return Batch(["1"], ([body.decode()],), [None])
-    except UnicodeDecodeError:
-        raise HTTPException(415, "the text is not UTF-8") from None
 
 
 def _split(body: bytes, *, is_array: bool) -> list[bytes]:

@@ -282,7 +282,17 @@ class ExpectationMaximization:
         posteriors = start
         for step in range(self.steps + 1):
             note_phase("step %d of %d with unlabeled documents", step, self.steps)
-            statistics = self._add(labeled, posteriors)
+            # the counts of the labeled documents, and the expected ones of the others; the
+            # multinomial model ignores documents; in the Bernoulli model they equal the occurrences
+            expected = self.unlabeled.expect(posteriors, labeled.n_features)
+            total = _matrix(labeled) + self.weight * expected
+            statistics = ClassStatistics(
+                labeled.class_documents + self.weight * posteriors.sum(axis=0),
+                total.indptr.astype(np.int64),
+                total.indices.astype(np.int32),
+                total.data,
+                total.data,
+            )
             log_priors = log_prior(statistics.class_documents, self.prior)
             scorer = (
                 EVENT_MODELS[self.model]
@@ -293,7 +303,13 @@ class ExpectationMaximization:
                 break
             posteriors, marginal = compute_posteriors(scorer, self.unlabeled, jobs)
             density = self.smoothing * DENSITIES[self.model](scorer, statistics)
-            log_likelihood = _log_likelihood(labeled, scorer) + self.weight * marginal + density
+            # that of labeled documents is that of the summed counts of each class
+            of_classes = _matrix(labeled).T.tocsr()
+            indptr = of_classes.indptr.astype(np.int64)
+            indices = of_classes.indices.astype(np.int32)
+            own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
+            known = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
+            log_likelihood = known + self.weight * marginal + density
             log_likelihoods.append(log_likelihood)
             if on_step is not None:
                 on_step(step, log_likelihood)
@@ -301,28 +317,6 @@ class ExpectationMaximization:
             if gain <= MIN_LIKELIHOOD_GAIN * abs(log_likelihood):
                 break
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
-
-    def _add(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
-        """Return the counts of the labeled documents and the expected ones of the others."""
-        expected = self.unlabeled.expect(posteriors, labeled.n_features)
-        total = _matrix(labeled) + self.weight * expected
-        documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
-        # the multinomial model ignores documents; in the Bernoulli model they equal the
-        # occurrences
-        indptr = total.indptr.astype(np.int64)
-        classes = total.indices.astype(np.int32)
-        return ClassStatistics(documents, indptr, classes, total.data, total.data)
-
-
-def _log_likelihood(labeled: ClassStatistics, scorer: LinearScorer) -> float:
-    """Return the log-likelihood of labeled documents, which is that of the summed counts of each
-    class.
-    """
-    of_classes = _matrix(labeled).T.tocsr()
-    indptr = of_classes.indptr.astype(np.int64)
-    indices = of_classes.indices.astype(np.int32)
-    own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
-    return float((own + (labeled.class_documents - 1) * scorer.bias).sum())
 
 
 def _matrix(statistics: ClassStatistics) -> csr_array:

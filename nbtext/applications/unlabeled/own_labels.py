@@ -20,7 +20,7 @@ from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Selection, judge
+from nbtext.bayes.smoothing import judge
 from nbtext.errors import number_of
 from nbtext.features.counting import align_documents
 from nbtext.features.document_table import DocumentTable
@@ -86,7 +86,30 @@ def train_on_own_labels(
     if before is None:
         say(f"{ALONE}: no estimate, so that nothing tells whether the others help")
         return trained
-    found = _judge(labeled, features, replace(settings, vector_words=0), learn)
+    # labeled documents are held out, a fifth at a time
+    plain = replace(settings, vector_words=0)
+    sample = labeled.sample
+    folds = stratified_folds(
+        sample.classes,
+        N_OWN_LABEL_FOLDS,
+        seed=None,
+        contents=sample.hashes,
+        class_documents=labeled.statistics.class_documents,
+    )
+    parts = []
+    for fold in np.unique(folds[folds != NEVER_HELD_OUT]).tolist():
+        held_out = sample.take(np.flatnonzero(folds == fold))
+        rest = labeled.without(folds == fold)
+        fitted = learn(fit_model(rest, features, plain), rest, plain)
+        parts.append(JudgedDocuments(*_score(fitted, held_out, labeled), held_out.classes))
+    judged = JudgedDocuments.join(parts)
+    found = judge(
+        Hyperparameters(0.0),
+        judged,
+        fit_scaled_temperature(judged) if settings.calibrate else None,
+        n_unjudged=int((folds == NEVER_HELD_OUT).sum()),
+        goals=find_goals(settings, labeled.labels),
+    )
     after = found.estimate
     assert after is not None
     for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
@@ -103,37 +126,6 @@ def train_on_own_labels(
             documents=DocumentNumbers.of(labeled.statistics),
         ),
         labeled,
-    )
-
-
-def _judge(
-    labeled: CorpusCounts,
-    features: FeatureSettings,
-    settings: ModelSettings,
-    learn: Callable[[FittedModel, CorpusCounts, ModelSettings], FittedModel],
-) -> Selection:
-    """Return what is fitted to labeled documents that are held out, a fifth at a time."""
-    sample = labeled.sample
-    folds = stratified_folds(
-        sample.classes,
-        N_OWN_LABEL_FOLDS,
-        seed=None,
-        contents=sample.hashes,
-        class_documents=labeled.statistics.class_documents,
-    )
-    parts = []
-    for fold in np.unique(folds[folds != NEVER_HELD_OUT]).tolist():
-        held_out = sample.take(np.flatnonzero(folds == fold))
-        rest = labeled.without(folds == fold)
-        fitted = learn(fit_model(rest, features, settings), rest, settings)
-        parts.append(JudgedDocuments(*_score(fitted, held_out, labeled), held_out.classes))
-    judged = JudgedDocuments.join(parts)
-    return judge(
-        Hyperparameters(0.0),
-        judged,
-        fit_scaled_temperature(judged) if settings.calibrate else None,
-        n_unjudged=int((folds == NEVER_HELD_OUT).sum()),
-        goals=find_goals(settings, labeled.labels),
     )
 
 

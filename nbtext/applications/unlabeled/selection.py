@@ -256,13 +256,24 @@ class _UnlabeledLearner:
         """Return the model of the best candidate; None if it is not better than that of the labeled
         documents alone.
         """
-        whole = self.held_out
-        best = self._find_best()
+        loss = attrgetter("loss")  # of some weights, then of other smoothings
+        first = self.first_smoothing
+        best = min(
+            self._compare(*(self._em(first, weight) for weight in UNLABELED_WEIGHTS)), key=loss
+        )
+        settings = self.model_settings
+        if settings.smoothing is None:
+            lower = [each for each in LOWER_SMOOTHINGS if each < first]
+            weight = best.candidate.weight
+            others = (
+                self._em(each, weight) for each in OTHER_SMOOTHINGS.get(settings.model, lower)
+            )
+            best = min([best, *self._compare(*others)], key=loss)
         found = best.selection.estimate
         if found is None or not is_improvement(found, self.alone.estimate):
             return None
-        if not self.model_settings.calibrate:
-            (best,) = replace(whole, settings=self.model_settings).compare(best.candidate)
+        if not settings.calibrate:
+            (best,) = replace(self.held_out, settings=settings).compare(best.candidate)
         selection = best.selection
         mixture = best.candidate.fit(
             self.statistics,
@@ -273,9 +284,12 @@ class _UnlabeledLearner:
             ),
         )
         log_prior = mixture.log_prior
-        weight = best.candidate.weight
         unlabeled = Unlabeled(
-            "em", self.n_unlabeled, weight, tuple(log_prior.tolist()), mixture.log_likelihoods
+            "em",
+            self.n_unlabeled,
+            best.candidate.weight,
+            tuple(log_prior.tolist()),
+            mixture.log_likelihoods,
         )
         task = TASKS[self.counts.task].load("task")(
             self.counts.labels, log_prior, selection.calibration, selection.estimate
@@ -293,21 +307,6 @@ class _UnlabeledLearner:
             is_model_selected=self.is_selected,
             is_binary_selected=self.is_binary_selected,
         )
-
-    def _find_best(self) -> Trial:
-        """Return the best of some weights, then of other smoothings, by the log-loss."""
-        loss = attrgetter("loss")
-        first = self.first_smoothing
-        best = min(
-            self._compare(*(self._em(first, weight) for weight in UNLABELED_WEIGHTS)), key=loss
-        )
-        settings = self.model_settings
-        if settings.smoothing is not None:
-            return best
-        lower = [each for each in LOWER_SMOOTHINGS if each < first]
-        others = OTHER_SMOOTHINGS.get(settings.model, lower)
-        weight = best.candidate.weight
-        return min([best, *self._compare(*(self._em(each, weight) for each in others))], key=loss)
 
     def _em(self, smoothing: float, weight: float) -> ExpectationMaximization:
         settings = self.model_settings

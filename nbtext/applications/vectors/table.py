@@ -154,8 +154,15 @@ def read_vectors(source: str, words: Sequence[str], n_further: int) -> VectorTab
         table = known and known.select(lowered, n_further)
         if table is None:
             _last.clear()
-            for path in paths:
-                _refuse_pointer(path)
+            for path in paths:  # it may stand for another file, or hold one
+                with open(path, "rb") as file:
+                    head = file.read(HEAD_BYTES)
+                if head.startswith(LFS):
+                    hint = "fetch the file, for example with git lfs pull"
+                    raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
+                if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
+                    hint = "unzip it, and name the file in it"
+                    raise _refuse(path, "is a zip archive, not a table", hint)
             if len(paths) > 1:
                 known = _read_pieces(*paths)
             else:  # also what was asked before, because folds and candidates alternate
@@ -198,17 +205,6 @@ def _choose(paths: Iterable[Path], source: Path, usual: str) -> Path:
         return found[0]
     several = list_some(map(str, found)) or "none"
     raise _refuse(source, f"needs one {usual}, and has {several}")
-
-
-def _refuse_pointer(path: Path) -> None:
-    """Raise InputError if a file stands for another one, or holds it."""
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
-    if head.startswith(LFS):
-        hint = "fetch the file, for example with git lfs pull"
-        raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
-    if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
-        raise _refuse(path, "is a zip archive, not a table", "unzip it, and name the file in it")
 
 
 def _refuse(path: object, what: str, hint: str = IS_MODEL) -> InputError:
