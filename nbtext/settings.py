@@ -483,7 +483,10 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
         value = os.fspath(given) if isinstance(given, os.PathLike) else given
         if isinstance(given, str) and given in found.names and found.parse is not None:
             value = found.parse(given)
-        converted[name] = value = _convert(value, hints[name])
+        plain = _plain(value)
+        real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
+        found_values = (each for each in (value, plain, real) if _has_type(each, hints[name]))
+        converted[name] = value = next(found_values, value)
         if found.choices and value is not None and value not in found.choices:
             raise ParameterError(
                 f"unknown value {value!r}",
@@ -496,13 +499,6 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
                 where=name,
             )
     return converted
-
-
-def _convert(value: Any, hint: Any) -> Any:
-    """Return the value as plain data of this type if that is possible, else the value."""
-    plain = _plain(value)
-    real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
-    return next((each for each in (value, plain, real) if _has_type(each, hint)), value)
 
 
 def _plain(value: Any) -> Any:

@@ -173,13 +173,14 @@ class TextClassifier:
         return self
 
     def __repr__(self) -> str:
-        default = TextClassifier().get_params()
-        given = (
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value != default[name]
-        )
+        given = (f"{name}={value!r}" for name, value in self._given.items())
         return f"TextClassifier({', '.join(given)})"
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        default = TextClassifier().get_params()
+        return {name: value for name, value in self.get_params().items() if value != default[name]}
 
     def fit(
         self,
@@ -236,8 +237,7 @@ class TextClassifier:
         self, source: Source, unlabeled: Source | None, options: Mapping[str, Any], jobs: int = 1
     ) -> TrainedModel:
         """Return a model of a source, with options of applications."""
-        default = TextClassifier().get_params()
-        given = {name: value for name, value in self.get_params().items() if value != default[name]}
+        given = self._given
         others = {} if unlabeled is None else {"unlabeled": unlabeled}
         step = find_step("train", {**given, **others, **options})
         for name in options:

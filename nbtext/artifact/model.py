@@ -87,10 +87,8 @@ def save_model_file(model: TrainedModel, path: str | os.PathLike[str]) -> None:
 
 def measure_model(model: TrainedModel) -> int:
     """Return the number of bytes of the file of a model."""
-    return sum(
-        len(part)
-        for part in assemble(write_model(model), is_packed=model.fitted.full_features is not None)
-    )
+    is_packed = model.fitted.full_features is not None
+    return sum(map(len, assemble(write_model(model), is_packed=is_packed)))
 
 
 def write_model(model: TrainedModel) -> Record:
@@ -135,7 +133,10 @@ def write_model(model: TrainedModel) -> Record:
         derived = (
             DERIVED_COUNTS if keep_sample is not None else (*DERIVED_COUNTS, "sample", "below")
         )
-        stored = {name: value for name, value in write_counts(kept).items() if name not in derived}
+        plain_sample = replace(
+            kept.sample, rows=None, groups=None, token_lengths=None, n_tokens=None
+        )
+        stored = write(replace(kept, sample=plain_sample), without=derived)
         if names and counts.vocabulary is not None:
             stored["vocabulary"] = list(map(write, split_views(counts.vocabulary, names)))
         record["counts"] = stored
@@ -168,13 +169,6 @@ def _join_views(views: list[View]) -> View:
     bounds = running_sums(np.array(list(map(len, vocabularies)))).tolist()
     weighting = Weighting.join_views([view.weighting for view in views], bounds)
     return View(settings, join_views(settings.view, vocabularies), weighting)
-
-
-def write_counts(counts: CorpusCounts) -> Record:
-    """Return counts of texts as plain data."""
-    sample = replace(counts.sample, rows=None, groups=None, token_lengths=None, n_tokens=None)
-    found: Record = write(replace(counts, sample=sample))
-    return found
 
 
 def load_model_file(path: str | os.PathLike[str], *, is_file: bool = False) -> TrainedModel:

@@ -147,7 +147,15 @@ class StoredArray:
             raise damaged_error("the checksum of an array does not match")
         stored = stored[: self.n_stored]
         if self.n_packed is not None:
-            stored = _unpack(stored, self.n_bytes)
+            decompressor = decompressobj()
+            try:
+                found = decompressor.decompress(stored.data, self.n_bytes + 1)
+            except zlib_error:
+                found = b""
+            is_whole = len(found) == self.n_bytes and decompressor.eof
+            if not is_whole or decompressor.unused_data:
+                raise damaged_error("an array cannot be decompressed")
+            stored = np.frombuffer(found, dtype=np.uint8)
         array: Array = stored.view(self.dtype).reshape(self.shape)
         if self.is_differences:
             array = np.cumsum(array, dtype=np.int64)
@@ -235,12 +243,6 @@ class Content:
             n_read += n_more
         return found[:n_read]
 
-    def check_end(self, stop: int) -> None:
-        """Raise ArtifactError if the last byte is not the one before this one."""
-        self.require(stop)
-        if len(self.peek(stop, stop + 1)):
-            raise damaged_error("bytes follow its end")
-
 
 class _Bytes(Content):
     """The bytes of all arrays, in memory."""
@@ -327,12 +329,8 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
             n_data += _align(stored.nbytes)
         return dict(zip(PLACE, (dtype, array.shape, offset, checksum), strict=True)) | packing
 
-    text = json.dumps(
-        {"format": MODEL_FILE_FORMAT, "version": MODEL_VERSION, **record},
-        default=place,
-        separators=(",", ":"),
-    )
-    rest = text[1:].encode("ascii")
+    record = {"format": MODEL_FILE_FORMAT, "version": MODEL_VERSION, **record}
+    rest = json.dumps(record, default=place, separators=(",", ":"))[1:].encode("ascii")
     middle = _middle(n_data)
     n_before = len(START) + LENGTH_BYTES + len(CHECKSUM % 0) + len(rest) + len(middle)
     rest += b" " * (-n_before % ALIGNMENT_BYTES)
@@ -362,18 +360,6 @@ def _pack(array: Array) -> tuple[Array, dict[str, Any]]:
     return (packed, packing | {"zlib": packed.nbytes}) if is_small else (array, {})
 
 
-def _unpack(packed: Bytes, n_bytes: int) -> Bytes:
-    """Return so many bytes that were compressed; ArtifactError if they are others, or more."""
-    decompressor = decompressobj()
-    try:
-        found = decompressor.decompress(packed.data, n_bytes + 1)
-    except zlib_error:
-        found = b""
-    if len(found) != n_bytes or not decompressor.eof or decompressor.unused_data:
-        raise damaged_error("an array cannot be decompressed")
-    return np.frombuffer(found, dtype=np.uint8)
-
-
 def load(path: str, *, is_file: bool = False) -> Record:
     """Return the record that `save` wrote to `path`, "-" for standard input, with StoredArrays in
     the place of arrays.
@@ -401,7 +387,9 @@ def load(path: str, *, is_file: bool = False) -> Record:
         middle = _middle(n_data)
         content.data_start = n_before + n_header + len(middle)
         stop = content.data_start + n_data
-        content.check_end(stop + len(end))
+        content.require(stop + len(end))
+        if len(content.peek(stop + len(end), stop + len(end) + 1)):
+            raise damaged_error("bytes follow its end")
         parts = (
             content.take(n_before + n_header, content.data_start),
             content.take(stop, stop + len(end)),

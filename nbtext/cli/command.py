@@ -26,7 +26,7 @@ from click.core import ParameterSource
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
 from nbtext.output import STANDARD_OUTPUT_PATHS, is_written_to
 from nbtext.records import dataclass
-from nbtext.registry import Application, left_out, list_applications
+from nbtext.registry import left_out, list_applications
 from nbtext.settings import (
     KEY,
     Rule,
@@ -327,23 +327,6 @@ def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
                 continue
 
 
-def _warn_of_word_lists(given: Any, keywords: Mapping[str, Iterable[str]]) -> None:
-    """Name the entries of word lists that can never match."""
-    from nbtext.features.settings import FeatureSettings
-    from nbtext.features.word_lists import describe_unmatched
-
-    features = getattr(given, "features", None)
-    read = getattr(given, "input", None)
-    if not isinstance(features, FeatureSettings):
-        return
-    if read is not None and read.separate_fields:
-        features = replace(features, fields=read.text_field)
-    for name, sentence in describe_unmatched(
-        features, chain.from_iterable(keywords.values())
-    ).items():
-        warnings.warn(f"--{name.replace('_', '-')}: {sentence}", AssumptionWarning, stacklevel=2)
-
-
 def _type_of(record: type[Any], field: Field[Any], found: Setting) -> Any:
     """Return the type of the parameter of a setting, for click."""
     if found.file:
@@ -546,22 +529,19 @@ class Command(click.Command):
         for application in list_applications():
             if self.name in application.options:
                 with left_out(application.package):
-                    self._add_options_of(application)
+                    record = application.load(application.options[self.name or ""].record)
+                    if "step" not in {each.name for each in fields(self.record)}:
+                        what = f"{self.name} takes no options of applications"
+                        raise NbtextError(what, where=application.package)
+                    options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
+                    known = {name for each in self.params for name in (each.name, *each.opts)}
+                    for option in options:
+                        if not known.isdisjoint((option.name, *option.opts)):
+                            what = f"{self.name} has another option {option.opts[0]}"
+                            raise NbtextError(what, where=application.package)
+                    self.params += options
+                    self.rules += getattr(record, "RULES_OF_COMMAND", ())
         return len(self.params) > n_own
-
-    def _add_options_of(self, application: Application) -> None:
-        record = application.load(application.options[self.name or ""].record)
-        if "step" not in {each.name for each in fields(self.record)}:
-            what = f"{self.name} takes no options of applications"
-            raise NbtextError(what, where=application.package)
-        options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
-        known = {name for each in self.params for name in (each.name, *each.opts)}
-        for option in options:
-            if not known.isdisjoint((option.name, *option.opts)):
-                what = f"{self.name} has another option {option.opts[0]}"
-                raise NbtextError(what, where=application.package)
-        self.params += options
-        self.rules += getattr(record, "RULES_OF_COMMAND", ())
 
     def list_group(self, title: str) -> list[Option]:
         """Return the options of a group."""
@@ -575,12 +555,6 @@ class Command(click.Command):
             for each in self.params
             if isinstance(each, click.Argument)
         )
-
-    @property
-    def source_help(self) -> str:
-        """What SOURCE may be; "" if the command reads no documents."""
-        has_model = any("--model-file" in each.opts for each in self.params)
-        return SOURCE_HELP + MODEL_SOURCE_HELP * has_model if self.takes_sources else ""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found = super().get_params(ctx)
@@ -678,7 +652,15 @@ class Command(click.Command):
             logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
             logging.getLogger("nbtext").info("kernel: %s", kernel_name())
         if {"stop_words", "vocabulary", "keywords"} & given.keys():
-            _warn_of_word_lists(made, given.get("keywords", {}))
+            from nbtext.features.word_lists import describe_unmatched
+
+            features = made.features
+            if made.input.separate_fields:
+                features = replace(features, fields=made.input.text_field)
+            words = chain.from_iterable(given.get("keywords", {}).values())
+            for name, sentence in describe_unmatched(features, words).items():
+                what = f"--{name.replace('_', '-')}: {sentence}"
+                warnings.warn(what, AssumptionWarning, stacklevel=2)
         return made
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -687,24 +669,20 @@ class Command(click.Command):
             *(each.metavar or "" for each in self.params if isinstance(each, click.Argument)),
         ]
 
-    def option_groups(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return the names and the help of all options, by the title of their group."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for option in self.params:
-            if isinstance(option, Option):
-                groups.setdefault(option.title, []).append(option.get_help_record(ctx))
-        return groups
-
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the complete help: `--help`."""
         self.add_options()
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        format_text(formatter, self.source_help)
-        for title, records in self.option_groups(ctx).items():
-            if title not in self.referred:
+        if self.takes_sources:
+            has_model = any("--model-file" in each.opts for each in self.params)
+            format_text(formatter, SOURCE_HELP + MODEL_SOURCE_HELP * has_model)
+        for title in dict.fromkeys(getattr(each, "title", "") for each in self.params):
+            if title and title not in self.referred:
                 with formatter.section(title):
-                    formatter.write_dl(records)
+                    formatter.write_dl(
+                        [each.get_help_record(ctx) for each in self.list_group(title)]
+                    )
         for use in dict.fromkeys(self.referred.values()):
             topics = [
                 f"`nbtext help {name}`"

@@ -205,7 +205,17 @@ def evaluate(given: Evaluate) -> None:
             input_settings = input_settings.group_by(given.by, "by")
         by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
-        input_settings = _read_fields(input_settings, given)
+        # the documents have their predictions, and need no text but for the page
+        fields = (given.predicted_field, given.probability_field)
+        others = tuple(each for each in fields if each is not None)
+        text_field: tuple[str, ...] = ()
+        if "--text-field" in typed_options():
+            if given.report is None:
+                raise refuse("text_field", "predictions that are fields of SOURCE need no text")
+            text_field = input_settings.text_field
+        input_settings = replace(
+            input_settings, text_field=text_field, other_fields=others, rows_for=VALUES
+        )
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
@@ -346,22 +356,6 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
     from nbtext.artifact.model import load_model_file
 
     return load_model_file(given.model_file), None
-
-
-def _read_fields(settings: InputSettings, given: Evaluate) -> InputSettings:
-    """Return the settings of a source whose documents have their predictions, and need no text but
-    for the page.
-
-    raises  SettingsError: options that have no effect
-    """
-    names = tuple(
-        name for name in (given.predicted_field, given.probability_field) if name is not None
-    )
-    is_shown = given.report is not None and "--text-field" in typed_options()
-    if not is_shown and "--text-field" in typed_options():
-        raise refuse("text_field", "predictions that are fields of SOURCE need no text")
-    text_field = settings.text_field if is_shown else ()
-    return replace(settings, text_field=text_field, other_fields=names, rows_for=VALUES)
 
 
 def _predict(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.records import frozen
 from nbtext.settings import part, refuse, setting
-
-if TYPE_CHECKING:
-    from nbtext.model.matrices import Like
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
@@ -69,7 +64,18 @@ def vectorize(given: Vectorize) -> None:
         for name in ("label", "label_separator", "label_fields", "missing_labels"):
             if getattr(given.input, name):
                 raise refuse(name, "the format mtx has no labels")
-    like = _load_like(given.like)
+    like = None  # the columns are those of the documents
+    if given.like is not None:
+        refuse_settings(FeatureSettings, because="the features are those of --like")
+        from nbtext.artifact.model import load_model_file
+        from nbtext.documents.streams import is_matrix_file
+        from nbtext.features.matrix import load_matrix
+        from nbtext.model.matrices import Like
+
+        if is_matrix_file(given.like):
+            like = Like.of_matrix(load_matrix(given.like))
+        else:
+            like = Like.of_model(load_model_file(given.like).fitted)
     run = given.run
     trained_on = None if like is None else like.input
     with running.open_documents(
@@ -82,19 +88,3 @@ def vectorize(given: Vectorize) -> None:
             write_matrix(
                 matrix, file, output_format=chosen, labels=None if like is None else like.labels
             )
-
-
-def _load_like(path: str | None) -> Like | None:
-    """Return the columns of a model or matrix file; None: those of the documents."""
-    if path is None:
-        return None
-    refuse_settings(FeatureSettings, because="the features are those of --like")
-    from nbtext.documents.streams import is_matrix_file
-    from nbtext.features.matrix import load_matrix
-    from nbtext.model.matrices import Like
-
-    if is_matrix_file(path):
-        return Like.of_matrix(load_matrix(path))
-    from nbtext.artifact.model import load_model_file
-
-    return Like.of_model(load_model_file(path).fitted)

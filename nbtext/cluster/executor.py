@@ -91,22 +91,18 @@ class Workers:
             for each in source.shards(n_readers=self._n_threads())
         ]
         reports = [self._submit(work.without_result, each, priority=1) for each in counted]
-        total = self._add(counted)
-        del counted  # each is freed as soon as it is added
-        self._watch(reports, on_batch)
-        counts: CorpusCounts = total.result().result
-        return counts
-
-    def _add(self, parts: list[Future]) -> Future:
-        """Return the sum of counts, by a tree of additions; those near the root have priority, so
-        that few wait.
-        """
+        # Counts are added in a tree; additions near the root have priority, so that few wait. Each
+        # is freed as soon as it is added.
         priority = 0
-        while len(parts) > 1:
+        while len(counted) > 1:
             priority += 1
-            groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
-            parts = [self._submit(work.add_reports, group, priority=priority) for group in groups]
-        return parts[0]
+            counted = [
+                self._submit(work.add_reports, counted[start : start + N_ADDED], priority=priority)
+                for start in range(0, len(counted), N_ADDED)
+            ]
+        self._watch(reports, on_batch)
+        counts: CorpusCounts = counted[0].result().result
+        return counts
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all shards; raise the first problem in the order of the documents, as one thread

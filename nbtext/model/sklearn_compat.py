@@ -266,17 +266,6 @@ INDICATOR_MATRIX_HINT = (
 )
 
 
-def has_several_labels(y: Any) -> bool:
-    """Return whether labels are lists of labels, or an indicator matrix."""
-    if isinstance(y, str | bytes) or y is None:
-        return False
-    return (
-        bool(y.shape[1] != 1)
-        if is_table(y)
-        else any(isinstance(labels, LISTS) for labels in list_rows(y))
-    )
-
-
 def list_rows(y: Any) -> list[Any]:
     """Return the items of a sequence; lists in a column of Polars are lists."""
     return list(y.to_list() if hasattr(y, "to_list") else y)
@@ -287,26 +276,8 @@ def is_table(y: Any) -> bool:
     return len(getattr(y, "shape", ())) == 2
 
 
-def indicator_matrix(y: Any) -> Array | None:
-    """Return labels as an indicator matrix; None if they are lists of labels.
-
-    Lists are an indicator matrix if each has the same number of items, two at least, and all items
-    are 0 or 1, as in scikit-learn.
-    """
-    if is_table(y):
-        return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    rows = list_rows(y)
-    if not rows or not isinstance(rows[0], list | tuple | np.ndarray) or len(rows[0]) < 2:
-        return None
-    if not all(isinstance(row, LISTS) and len(row) == len(rows[0]) for row in rows):
-        return None
-    if not all(
-        isinstance(item, int | float | np.generic) and item in (0, 1)
-        for row in rows
-        for item in row
-    ):
-        return None
-    return np.array([list(row) for row in rows])
+def _dense(y: Any) -> Array:
+    return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
 
 
 class GivenLabels(NamedTuple):
@@ -335,8 +306,21 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
             list, the matrix has other numbers than 0 and 1 or shares, or too many columns; or a
             weight is not a number within its bounds
     """
-    shares = _list_shares(y)
-    given = _read_hard_labels(y) if shares is None else _read_soft_labels(shares)
+    rows = _list_shares(y)
+    if rows is None:
+        given = _read_hard_labels(y)
+    else:
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
+        texts, label_type = label_texts(names)
+        text_of_name = dict(zip(names, texts, strict=True))
+        shares: dict[int, SoftLabel] = {}
+        for number, row in enumerate(rows):
+            soft = read_shares({text_of_name[name]: share for name, share in row.items()}, "y")
+            if soft is None:
+                raise InputError(f"the label of text {number} is not an object of shares")
+            shares[number] = soft
+        labels = [soft.label for soft in shares.values()]
+        given = GivenLabels(labels, label_type, shares=shares)
     if sample_weight is None:
         return given
     weights = [read_weight(weight, "sample_weight") for weight in list_rows(sample_weight)]
@@ -346,7 +330,7 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
 def _list_shares(y: Any) -> list[dict[Any, float]] | None:
     """Return the share of each label for each text; None: of other labels."""
     if is_table(y):
-        table = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+        table = _dense(y)
         is_soft = table.dtype.kind == "f" and table.shape[1] > 1
         if not is_soft or ((table == 0) | (table == 1)).all():
             return None
@@ -356,27 +340,27 @@ def _list_shares(y: Any) -> list[dict[Any, float]] | None:
     return rows if rows and all(isinstance(row, dict) for row in rows) else None
 
 
-def _read_soft_labels(rows: list[dict[Any, float]]) -> GivenLabels:
-    """Return the soft labels of texts; InputError if the shares of one do not sum to 1."""
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    texts, label_type = label_texts(names)
-    text_of_name = dict(zip(names, texts, strict=True))
-    shares: dict[int, SoftLabel] = {}
-    for number, row in enumerate(rows):
-        named = {text_of_name[name]: share for name, share in row.items()}
-        soft = read_shares(named, "y")
-        if soft is None:
-            raise InputError(f"the label of text {number} is not an object of shares")
-        shares[number] = soft
-    labels = [soft.label for soft in shares.values()]
-    return GivenLabels(labels, label_type, shares=shares)
-
-
 def _read_hard_labels(y: Any) -> GivenLabels:
     """Return labels without shares; see `read_labels`."""
-    if not has_several_labels(y):
+    is_missing = isinstance(y, str | bytes) or y is None
+    rows = [] if is_missing or is_table(y) else list_rows(y)
+    is_several = y.shape[1] != 1 if is_table(y) else any(isinstance(row, LISTS) for row in rows)
+    if not is_several:
         return GivenLabels(*label_texts(y))
-    matrix = indicator_matrix(y)
+    # Lists are an indicator matrix if each has the same number of items, two at least, and all
+    # items are 0 or 1, as in scikit-learn
+    matrix = _dense(y) if is_table(y) else None
+    if (
+        rows
+        and all(isinstance(row, LISTS) and len(row) == max(2, len(rows[0])) for row in rows)
+        and isinstance(rows[0], list | tuple | np.ndarray)
+        and all(
+            isinstance(item, int | float | np.generic) and item in (0, 1)
+            for row in rows
+            for item in row
+        )
+    ):
+        matrix = np.array([list(row) for row in rows])
     if matrix is not None:
         if matrix.shape[1] > MAX_LABEL_COLUMNS:
             what = f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns"
@@ -384,9 +368,9 @@ def _read_hard_labels(y: Any) -> GivenLabels:
         if not ((matrix == 0) | (matrix == 1)).all():
             what = "the labels are a table of other numbers than 0 and 1"
             raise InputError(what, hint=INDICATOR_MATRIX_HINT)
-        rows = [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
-        return GivenLabels(rows, "int", int(matrix.shape[1]))
-    lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in list_rows(y)]
+        columns = [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
+        return GivenLabels(columns, "int", int(matrix.shape[1]))
+    lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in rows]
     for place, labels in enumerate(lists):
         if not isinstance(labels, list):
             hint = "give a list for each text, [] for no label"
@@ -505,7 +489,7 @@ def accuracy(predicted: Any, y: Any) -> float:
         return float(np.mean([set(mine) == set(true) for mine, true in pairs]))
     if predicted.dtype.kind in "UO":
         y = _trim(list_rows(y))
-    is_correct = predicted == np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    is_correct = predicted == _dense(y)
     return float((is_correct.all(axis=1) if is_correct.ndim == 2 else is_correct).mean())
 
 

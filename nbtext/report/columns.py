@@ -13,7 +13,6 @@ from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import (
     FORMATS,
     TEXT_SUFFIX,
-    Format,
     check_suffix,
     content_suffix,
 )
@@ -71,7 +70,14 @@ def write_columns(
         with target.open():
             return
     found = FORMATS[first.rows.format]
-    to = to or _format_of_suffix(target.path, found, first.rows.path)
+    if to is None:
+        # a file .json holds lines if those of the source are in such a file, and else an array
+        suffix = content_suffix(target.path)
+        suffixes = {*found.suffixes}
+        if suffix != content_suffix(first.rows.path):
+            suffixes.difference_update(FORMATS["json"].suffixes)
+        named = (name for name in CONVERSIONS if suffix in FORMATS[name].suffixes)
+        to = found.name if suffix in suffixes else next(named, found.name)
     if to != found.name:
         check_suffix(target.path, FORMATS[to].suffixes, f"the rows are written as {to}")
         convert_rows(_check_formats(chain((first,), added), first), to, target)
@@ -90,18 +96,6 @@ def write_columns(
         "writer"
     )
     write(_check_formats(chain((first,), added), first), target, InputSettings())
-
-
-def _format_of_suffix(path: str, own: Format, source: str) -> str:
-    """Return the format that the suffix of an output names; that of the source if it names none.
-
-    A file `.json` holds lines if those of the source are in such a file, and else an array.
-    """
-    suffix = content_suffix(path)
-    is_clear = suffix not in FORMATS["json"].suffixes or suffix == content_suffix(source)
-    if suffix in own.suffixes and is_clear:
-        return own.name
-    return next((name for name in CONVERSIONS if suffix in FORMATS[name].suffixes), own.name)
 
 
 def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator[ChangedRows]:

@@ -42,8 +42,11 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _rows(evaluation: Evaluation) -> Iterator[OutputRow]:
-    for name, value in _summary(evaluation).items():
+    for name, value in {**_counts(evaluation), **evaluation.metrics}.items():
         yield name, value, ""
+    for name in ("duplicates", "trained_on"):
+        if (value := getattr(evaluation, name)) is not None:
+            yield name, value, ""
     if (target := evaluation.target_accuracy) is not None:
         yield "target_accuracy", target.target, ""
         yield "min_probability", target.min_probability, ""
@@ -117,17 +120,9 @@ def _counts(evaluation: Evaluation) -> dict[str, int | float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _summary(evaluation: Evaluation) -> dict[str, int | float]:
-    """Return the counts of documents and all metrics, by name."""
-    found = _counts(evaluation) | dict(evaluation.metrics)
-    if evaluation.duplicates is not None:
-        found["duplicates"] = evaluation.duplicates
-    if evaluation.trained_on is not None:
-        found["trained_on"] = evaluation.trained_on
-    return found
-
-
 def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
+    from rich.text import Text
+
     line = number_of(evaluation.documents, "document")
     if evaluation.unknown_label:
         line += f", {format_unknown(evaluation.unknown_label)}"
@@ -183,11 +178,35 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * SHARE_BAR_CHARACTERS)
         )
     yield table
-    if len(evaluation.labels) > 1 and evaluation.metrics["accuracy"] < 1:
-        if len(evaluation.labels) <= MAX_MATRIX_LABELS:
-            yield _confusion_matrix(evaluation)
-            return
-        yield _frequent_confusions(evaluation)
+    labels = evaluation.labels
+    matrix = dict(zip(labels, evaluation.confusion_matrix or (), strict=False))
+    if len(labels) < 2 or evaluation.metrics["accuracy"] == 1:
+        return
+    if len(labels) > MAX_MATRIX_LABELS:
+        confused = [
+            (-count, label, predicted)
+            for label, numbers in matrix.items()
+            for predicted, count in zip(labels, numbers, strict=True)
+            if count and predicted != label
+        ]
+        most = (
+            (printable(label), printable(predicted), format_number(-count))
+            for count, label, predicted in sorted(confused)[:MAX_CONFUSIONS]
+        )
+        yield new_table("true", "predicted", "documents", rows=most, texts=(0, 1))
+        return
+    # a row for each true label, a column for each predicted label
+    table = new_table("true \\ predicted", *map(printable, labels))
+    for label, numbers in matrix.items():
+        total = max(1, sum(numbers))
+        cells = []
+        for predicted, count in zip(labels, numbers, strict=True):
+            style = CONFUSION_STYLES[min(4, math.ceil(count * 16 / total))]
+            if predicted == label:
+                style = "bold blue"
+            cells.append(Text(format_number(count) if count else "·", style=style))
+        table.add_row(printable(label), *cells)
+    yield table
 
 
 def _format_target(found: TargetAccuracy) -> str:
@@ -215,42 +234,3 @@ def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[s
             line = ""
         line += f", {shown}" if line else shown
     yield line
-
-
-def _confusion_matrix(evaluation: Evaluation) -> Table:
-    """Make the confusion matrix: a row for each true label, a column for each predicted label."""
-    from rich.text import Text
-
-    table = new_table("true \\ predicted", *map(printable, evaluation.labels))
-    for place, (label, row) in enumerate(
-        zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)
-    ):
-        total = max(1, sum(row))
-        cells = []
-        for column, count in enumerate(row):
-            style = (
-                "bold blue"
-                if column == place
-                else CONFUSION_STYLES[min(4, math.ceil(count * 16 / total))]
-            )
-            cells.append(Text(format_number(count) if count else "·", style=style))
-        table.add_row(printable(label), *cells)
-    return table
-
-
-def _frequent_confusions(evaluation: Evaluation) -> Table:
-    """Make a table of the most frequent confusions."""
-    found: list[tuple[float, str, str]] = [
-        (-count, label, evaluation.labels[column])
-        for place, (label, row) in enumerate(
-            zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)
-        )
-        for column, count in enumerate(row)
-        if count and column != place
-    ]
-    most = sorted(found)[:MAX_CONFUSIONS]
-    rows = (
-        (printable(label), printable(predicted), format_number(-count))
-        for count, label, predicted in most
-    )
-    return new_table("true", "predicted", "documents", rows=rows, texts=(0, 1))

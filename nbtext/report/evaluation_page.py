@@ -92,7 +92,7 @@ def render_evaluation_page(
         if diagnosis.top_features is not None
         else [],
     }
-    charts = list(evaluation_charts(diagnosis)) if has_probabilities else []
+    charts = [*evaluation_charts(diagnosis)] if has_probabilities else []
     data = {"confusions": _matrix(diagnosis, has_probabilities=has_probabilities)}
     return render_page(
         "evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data

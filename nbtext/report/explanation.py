@@ -135,9 +135,11 @@ def mark_texts(texts: Sequence[str], weights: Sequence[Sequence[float]]) -> Iter
 
     for text, marks in zip(texts, weights, strict=True):
         if text:
-            yield Text.assemble(
-                *((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks))
-            )
+            marked = Text()
+            for run in highlight(text, marks):
+                lines = run.text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
+                marked.append("\n".join(map(printable, lines)), STYLES[run.level])
+            yield marked
 
 
 def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
@@ -246,12 +248,6 @@ def _name_terms(explanation: Explanation) -> Iterator[tuple[str, float]]:
             yield NAMES.get(name, name), value
 
 
-def _visible(text: str) -> str:
-    """Escape control characters of a text; keep its lines."""
-    lines = text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
-    return "\n".join(map(printable, lines))
-
-
 def _table(explanation: Explanation, n_features: int) -> RenderableType:
     """Make a table of the largest contributions, with bars to the right for the label and to the
     left against it.
@@ -298,33 +294,28 @@ def render_explanation_page(
     n_features : int, optional
         Number of features of each document, the largest contributions first.
     """
-    from nbtext.report.page.rendering import render_page
+    from nbtext.report.page.rendering import percent, render_page
 
     found = iter(explanations)
     maximum = MAX_FEATURES if n_features is None else n_features
-    documents = [
-        _document(explanation, locate, maximum)
-        for explanation in islice(found, MAX_EXPLAINED_DOCUMENTS)
-    ]
+    documents = []
+    for explanation in islice(found, MAX_EXPLAINED_DOCUMENTS):
+        shares = (explanation.probability, explanation.other_probability)
+        shown = [percent(share, 2) if share is not None else "–" for share in shares]
+        documents.append(
+            {
+                "explanation": explanation,
+                "probability": shown[0],
+                "other_probability": shown[1],
+                "runs": cut_runs(mark_runs(explanation, locate), MAX_MARKED_CHARACTERS),
+                "n_more": max(0, sum(map(len, explanation.texts)) - MAX_MARKED_CHARACTERS),
+                "rows": list(_sum(explanation, maximum)),
+            }
+        )
     is_all = next(found, None) is None
     return render_page(
         "explanation.html", {"subject": subject, "documents": documents, "is_all": is_all}
     )
-
-
-def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[str, Any]:
-    from nbtext.report.page.rendering import percent
-
-    shares = (explanation.probability, explanation.other_probability)
-    shown = [percent(share, 2) if share is not None else "–" for share in shares]
-    return {
-        "explanation": explanation,
-        "probability": shown[0],
-        "other_probability": shown[1],
-        "runs": cut_runs(mark_runs(explanation, locate), MAX_MARKED_CHARACTERS),
-        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_MARKED_CHARACTERS),
-        "rows": list(_sum(explanation, maximum)),
-    }
 
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:

@@ -136,7 +136,10 @@ def format_first_look(
         low, high = interval
         found = f"the {name}, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
         chance = 1 / len(look.labels)  # the mean recall of one label always, or of any guess
-        recall = _find_least_recall(recalls or {}, look.labels)
+        recall = 0.0  # the mean of the labels, less two standard errors at most
+        if recalls:
+            variance = sum(1 / (4 * look.labels[label]) for label in recalls)
+            recall = (sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
         rank = "significantly above" if accuracy[0] > share else "above"
         but = f", but the mean recall of the labels is above that of any guess, {chance:.4f}"
         lines.append(
@@ -145,14 +148,6 @@ def format_first_look(
     elif share >= DOMINANT_SHARE:
         lines.append(f"{always}, has the accuracy {share:.4f}")
     return lines
-
-
-def _find_least_recall(recalls: Mapping[str, float], labels: Mapping[str, int]) -> float:
-    """Return the mean recall of some labels, less two standard errors at most."""
-    if not recalls:
-        return 0.0
-    variance = sum(1 / (4 * labels[label]) for label in recalls)
-    return float(sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
 
 
 def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:

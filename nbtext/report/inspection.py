@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from nbtext.model.several_labels import LabelDecision
 
 ESTIMATES = ("accuracy", "log_loss", "micro_f1", "macro_f1", "precision_at_1")
 FEATURE_COLUMNS = tuple(
@@ -40,17 +39,17 @@ def inspection_result(inspection: Inspection) -> Result[Inspection]:
     """Return the inspection of a model as a result: the words that were asked for, or the features
     of each label.
     """
-    if inspection.words:
-        return Result([inspection], WORD_COLUMNS, _word_rows, _document, _layout)
-    return Result(
-        [inspection],
-        FEATURE_COLUMNS,
-        lambda found: (
-            [view.label, *_fields(each)] for view in found.labels for each in view.features
-        ),
-        _document,
-        _layout,
-    )
+
+    def rows(found: Inspection) -> Iterator[OutputRow]:
+        for word in found.words:
+            yield from ([word.word, label, *_fields(item)] for label, item in word.classes)
+            if word.feature is None:  # the model does not know the word
+                yield [word.word, *(None for _ in FEATURE_COLUMNS)]
+        for view in found.labels if not found.words else ():
+            yield from ([view.label, *_fields(each)] for each in view.features)
+
+    columns = WORD_COLUMNS if inspection.words else FEATURE_COLUMNS
+    return Result([inspection], columns, rows, _document, _layout)
 
 
 def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
@@ -80,13 +79,6 @@ def _document(inspection: Inspection) -> dict[str, Any]:
         if not record[name]:
             del record[name]
     return record
-
-
-def _word_rows(inspection: Inspection) -> Iterator[OutputRow]:
-    for view in inspection.words:
-        yield from ([view.word, label, *_fields(item)] for label, item in view.classes)
-        if view.feature is None:  # the model does not know the word
-            yield [view.word, *(None for _ in FEATURE_COLUMNS)]
 
 
 def _fields(feature: Any) -> list[Any]:
@@ -124,7 +116,14 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         documents = number_of(expected["documents"], "document")
         yield "estimate", f"{figures} ({inspection.estimated_by} of {documents})"
     if inspection.decisions is not None:
-        yield from _decision_lines(inspection, inspection.decisions)
+        thresholds = sorted({each.threshold for each in inspection.decisions})
+        if thresholds:
+            yield "thresholds", f"from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
+        fallback = [each.label for each in inspection.decisions if each.is_fallback]
+        if fallback:
+            judge = "held-out" if inspection.mu is None else "leave-one-out"
+            what = f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}"
+            yield "fallback", f"{what}: {list_some(fallback)}"
     if inspection.is_converged is False:
         yield (
             "converged",
@@ -158,23 +157,6 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield (
             "words",
             "not stored, because features are hashed; nbtext explain shows those of a document",
-        )
-
-
-def _decision_lines(
-    inspection: Inspection, decisions: tuple[LabelDecision, ...]
-) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a multi-label model about its thresholds."""
-    thresholds = sorted({each.threshold for each in decisions})
-    if thresholds:
-        yield "thresholds", f"from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
-    fallback = [each.label for each in decisions if each.is_fallback]
-    if fallback:
-        shown = list_some(fallback)
-        judge = "held-out" if inspection.mu is None else "leave-one-out"
-        yield (
-            "fallback",
-            f"{number_of(len(fallback), 'label')} with a {judge} F1 below {MIN_F1}: {shown}",
         )
 
 

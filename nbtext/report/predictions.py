@@ -400,11 +400,8 @@ def format_headers(batch: Predictions) -> str:
             lines.append(f"{HEADER_NAME}: {value}; probability={probability:.{FIELD_DECIMALS}f}\n")
             continue
         why = "the label is too long for a header" if value else "the label is blank"
-        lines.append(f"{HEADER_NAME}: ; reason={_quote(why if labels else reason or '')}\n")
+        # a quoted string of printable ASCII (RFC 5322, section 3.2.4)
+        shown = printable(why if labels else reason or "").encode("ascii", "backslashreplace")
+        text = shown.decode()[:MAX_HEADER_CHARACTERS].replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'{HEADER_NAME}: ; reason="{text}"\n')
     return "".join(lines)
-
-
-def _quote(text: str) -> str:
-    """Return a quoted string of printable ASCII (RFC 5322, section 3.2.4)."""
-    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MAX_HEADER_CHARACTERS]
-    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -160,11 +160,25 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
         yield lambda amount: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     console = Console(stderr=True)
+    counted: list[ProgressColumn] = [MofNCompleteColumn(), TextColumn(unit)]
+    if unit == "bytes":
+        counted = [DownloadColumn(), TransferSpeedColumn()]
+    parts = (TextColumn("reading"), BarColumn(), *counted, TimeRemainingColumn())
     with ExitStack() as shown:
-        bar = Progress(TextColumn("reading"), *_columns(unit), console=console, transient=True)
+        bar = Progress(*parts, console=console, transient=True)
         task = shown.enter_context(bar).add_task("reading", total=total)
         is_read = False
 
@@ -218,21 +232,3 @@ def track_progress(
         for item in items:
             yield item
             advance(1)
-
-
-def _columns(unit: str) -> list[ProgressColumn]:
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    counted: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()]
-        if unit == "bytes"
-        else [MofNCompleteColumn(), TextColumn(unit)]
-    )
-    return [BarColumn(), *counted, TimeRemainingColumn()]
