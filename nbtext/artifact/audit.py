@@ -2,14 +2,13 @@
 safe from reads out of bounds, NaN, crashes and endless loops. A figure that is only printed may
 have any finite value.
 
-The type of a field has the bounds of its numbers (`arrays.Limits`). `CHECKS` has, for some classes
-of records, what their fields must have in common. All of them raise ArtifactError with the place of
+The type of a field has the bounds of its numbers (`arrays.Limits`). `check` has, for some classes of
+records, what their fields must have in common. All of them raise ArtifactError with the place of
 the value, and `storage.name_errors` adds the name of the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,44 +144,15 @@ class Lists:
     items: tuple[str, ...]
 
 
-def _check_names(found: Names, key: str, n_labels: int) -> None:
-    _check_offsets(key, found.offsets, len(found.blob), "offsets")
-    require(key, are_utf8(found.blob, found.offsets), "should be UTF-8")
-
-
-def _check_lists(found: Lists, key: str, n_labels: int) -> None:
-    _check_offsets(key, found.bounds, len(found.items), "bounds")
-
-
 def _check_offsets(key: str, offsets: Integers, n: int, name: str) -> None:
     require(key, are_offsets(offsets, n), f"should ascend from 0 to {n:,} in its {name}")
-
-
-def _check_quantiles(found: Quantiles, key: str, n_labels: int) -> None:
-    require(
-        f"{key}.points",
-        len(found.points) == min(found.numbers, MAX_POINTS) > 0,
-        f"should be ascending numbers, at most {MAX_POINTS:,}",
-    )
-    check_ascending(f"{key}.points", found.points)
-
-
-def _check_estimate(found: LeaveOneOutEstimate, key: str, n_labels: int) -> None:
-    require(
-        f"{key}.confused",
-        all(each.first < each.second < n_labels for each in found.confused),
-        f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}",
-    )
-
-
-def _check_proportion(found: Proportion, key: str, n_labels: int) -> None:
-    check_number(f"{key}.correct", found.correct, Limits(0, found.documents))
 
 
 def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
     """Raise ArtifactError unless the fields of a multi-label fit go together.
 
-    It is not in CHECKS, which need the classes: most models have one label for each document.
+    `check` does not have it, because it needs the class: most models have one label for each
+    document.
     """
     from nbtext.bayes.label_calibration import ScoreScaling
 
@@ -197,82 +167,8 @@ def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
         check_within("task.fit.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
-def _check_part(found: Part, key: str, n_labels: int) -> None:
-    """Check what `update` fits again."""
-    linear = (*LINEAR_MODELS, VECTORS)
-    _check_choice(f"{key}.model", found.model, (*SELECTABLE_MODELS, *linear))
-    is_linear = found.model in linear
-    require(f"{key}.C", (found.C is None) != is_linear, f"does not fit {found.model} models")
-
-
-def _check_hyperparameters(found: Hyperparameters, key: str, n_labels: int) -> None:
-    is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_FACTOR
-    require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_FACTOR:g} at least")
-
-
-def _check_unlabeled(found: Unlabeled, key: str, n_labels: int) -> None:
-    require(
-        f"{key}.log_prior", len(found.log_prior) == n_labels, "should be one number for each label"
-    )
-
-
 def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
     require(key, value in choices, f"should be one of {', '.join(choices)}, and is {value[:40]}")
-
-
-def _check_input(found: ModelInput, key: str, n_labels: int) -> None:
-    if found.unit is not None:
-        _check_choice(f"{key}.unit", found.unit, INPUT_UNITS)
-    separator = "," if found.label_separator is None else found.label_separator
-    level = found.label_level
-    require(f"{key}.label_level", level is None or level > 1, "should be more than 1")
-    names = (*found.text_field, found.label_field, *found.label_fields, separator)
-    is_right = all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names)
-    is_right &= bool(found.text_field)
-    require(f"{key}.text_field", is_right, "should be names of columns, keys or headers")
-    is_right = len(set(found.label_fields)) == len(found.label_fields)
-    require(f"{key}.label_fields", is_right, "holds a text twice")
-
-
-def _check_weighting(found: Weighting, key: str, n_labels: int) -> None:
-    _check_choice(f"{key}.tf", found.tf, tuple(TERM_FREQUENCIES))
-    _check_choice(f"{key}.norm", found.norm, NORMS)
-
-
-def _check_statistics(found: ClassStatistics, key: str, n_labels: int) -> None:
-    n_classes = n_labels or found.n_classes  # they are not known on another machine
-    documents = found.documents
-    occurrences = found.occurrences
-    _check_counts(f"{key}.class_documents", found.class_documents, n_classes)
-    _check_counts(f"{key}.documents", documents, len(found.classes))
-    _check_counts(f"{key}.occurrences", occurrences, len(found.classes))
-    check_rows(f"{key}.classes", found.indptr, found.classes, n_columns=found.n_classes)
-    # all are 0 in models of scikit-learn's, which does not count them
-    is_right = (documents > 0).all() or not documents.any()
-    require(f"{key}.documents", is_right, "should be more than 0")
-    is_right = (documents <= found.class_documents[found.classes] * SUM_TOLERANCE).all()
-    require(f"{key}.documents", is_right, "should be at most the documents of the class")
-    is_right = occurrences.dtype.kind == "f" or (occurrences >= documents).all()
-    require(f"{key}.occurrences", is_right, "should be at least the documents")
-    if found.totals is not None:
-        _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
-        require(
-            key,
-            found.is_within_totals,
-            "should have at most the counts of all documents for each label",
-        )
-
-
-def _check_totals(found: Totals, key: str, n_labels: int) -> None:
-    documents = found.documents
-    occurrences = found.occurrences
-    _check_counts(f"{key}.documents", documents, len(documents))
-    _check_counts(f"{key}.occurrences", occurrences, len(documents))
-    is_right = (documents <= found.n_documents * SUM_TOLERANCE).all()
-    require(f"{key}.documents", is_right, "should be at most the number of documents")
-    least = documents if occurrences.dtype.kind == "i" else 0
-    is_right = (occurrences >= least).all() & (occurrences[documents == 0] == 0).all()
-    require(f"{key}.occurrences", is_right, "does not fit the documents")
 
 
 def _check_counts(key: str, found: Array, n_expected: int) -> None:
@@ -284,23 +180,90 @@ def _check_counts(key: str, found: Array, n_expected: int) -> None:
     )
 
 
-CHECKS: dict[type, Callable[[Any, str, int], None]] = {
-    Names: _check_names,
-    Lists: _check_lists,
-    Quantiles: _check_quantiles,
-    LeaveOneOutEstimate: _check_estimate,
-    Part: _check_part,
-    Proportion: _check_proportion,
-    Hyperparameters: _check_hyperparameters,
-    Unlabeled: _check_unlabeled,
-    ModelInput: _check_input,
-    Weighting: _check_weighting,
-    ClassStatistics: _check_statistics,
-    Totals: _check_totals,
-}
-
-
-def check(record: Any, key: str, n_labels: int) -> None:
+def check(found: Any, key: str, n_labels: int) -> None:
     """Raise ArtifactError unless the fields of a record fit together."""
-    if (check_fields := CHECKS.get(type(record))) is not None:
-        check_fields(record, key, n_labels)
+    is_right: Any
+    match found:
+        case Names():
+            _check_offsets(key, found.offsets, len(found.blob), "offsets")
+            require(key, are_utf8(found.blob, found.offsets), "should be UTF-8")
+        case Lists():
+            _check_offsets(key, found.bounds, len(found.items), "bounds")
+        case Quantiles():
+            require(
+                f"{key}.points",
+                len(found.points) == min(found.numbers, MAX_POINTS) > 0,
+                f"should be ascending numbers, at most {MAX_POINTS:,}",
+            )
+            check_ascending(f"{key}.points", found.points)
+        case LeaveOneOutEstimate():
+            require(
+                f"{key}.confused",
+                all(each.first < each.second < n_labels for each in found.confused),
+                f"should be pairs of labels, numbered from 0 to {n_labels - 1:,}",
+            )
+        case Proportion():
+            check_number(f"{key}.correct", found.correct, Limits(0, found.documents))
+        case Part():
+            linear = (*LINEAR_MODELS, VECTORS)
+            _check_choice(f"{key}.model", found.model, (*SELECTABLE_MODELS, *linear))
+            is_linear = found.model in linear
+            require(
+                f"{key}.C", (found.C is None) != is_linear, f"does not fit {found.model} models"
+            )
+        case Hyperparameters():
+            is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_FACTOR
+            require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_FACTOR:g} at least")
+        case Unlabeled():
+            require(
+                f"{key}.log_prior",
+                len(found.log_prior) == n_labels,
+                "should be one number for each label",
+            )
+        case ModelInput():
+            if found.unit is not None:
+                _check_choice(f"{key}.unit", found.unit, INPUT_UNITS)
+            separator = "," if found.label_separator is None else found.label_separator
+            level = found.label_level
+            require(f"{key}.label_level", level is None or level > 1, "should be more than 1")
+            names = (*found.text_field, found.label_field, *found.label_fields, separator)
+            is_right = all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in names)
+            is_right &= bool(found.text_field)
+            require(f"{key}.text_field", is_right, "should be names of columns, keys or headers")
+            is_right = len(set(found.label_fields)) == len(found.label_fields)
+            require(f"{key}.label_fields", is_right, "holds a text twice")
+        case Weighting():
+            _check_choice(f"{key}.tf", found.tf, tuple(TERM_FREQUENCIES))
+            _check_choice(f"{key}.norm", found.norm, NORMS)
+        case ClassStatistics():
+            n_classes = n_labels or found.n_classes  # they are not known on another machine
+            documents = found.documents
+            occurrences = found.occurrences
+            _check_counts(f"{key}.class_documents", found.class_documents, n_classes)
+            _check_counts(f"{key}.documents", documents, len(found.classes))
+            _check_counts(f"{key}.occurrences", occurrences, len(found.classes))
+            check_rows(f"{key}.classes", found.indptr, found.classes, n_columns=found.n_classes)
+            # all are 0 in models of scikit-learn's, which does not count them
+            is_right = (documents > 0).all() or not documents.any()
+            require(f"{key}.documents", is_right, "should be more than 0")
+            is_right = (documents <= found.class_documents[found.classes] * SUM_TOLERANCE).all()
+            require(f"{key}.documents", is_right, "should be at most the documents of the class")
+            is_right = occurrences.dtype.kind == "f" or (occurrences >= documents).all()
+            require(f"{key}.occurrences", is_right, "should be at least the documents")
+            if found.totals is not None:
+                _check_counts(f"{key}.totals.documents", found.totals.documents, found.n_features)
+                require(
+                    key,
+                    found.is_within_totals,
+                    "should have at most the counts of all documents for each label",
+                )
+        case Totals():
+            documents = found.documents
+            occurrences = found.occurrences
+            _check_counts(f"{key}.documents", documents, len(documents))
+            _check_counts(f"{key}.occurrences", occurrences, len(documents))
+            is_right = (documents <= found.n_documents * SUM_TOLERANCE).all()
+            require(f"{key}.documents", is_right, "should be at most the number of documents")
+            least = documents if occurrences.dtype.kind == "i" else 0
+            is_right = (occurrences >= least).all() & (occurrences[documents == 0] == 0).all()
+            require(f"{key}.occurrences", is_right, "does not fit the documents")

@@ -62,21 +62,6 @@ def test_documents_of_labels_that_have_changed(
         assert (said in result.err) == (found["shift"] < -2) == (kept < 1)
 
 
-def test_labels_of_the_source_and_threads_change_nothing(
-    nbtext: Any, spam: Path, tmp_path: Path
-) -> None:
-    """The labels are ignored, and the bytes are the same for any number of threads."""
-    records = read_rows(spam / "new.jsonl")
-    write_rows(tmp_path / "texts.jsonl", ({"text": each["text"]} for each in records))
-    model = str(spam / "m")
-    outputs = [
-        nbtext(f"prevalence {path} -m {model} -j {jobs}").out
-        for path in (spam / "new.jsonl", tmp_path / "texts.jsonl")
-        for jobs in ("1", "3")
-    ]
-    assert len(set(outputs)) == 1
-
-
 def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """csv and tsv have a row for each label; the table and markdown say how many documents there
     are.
@@ -339,29 +324,22 @@ def test_group_fields_that_cannot_be_used(
     )
 
 
-@pytest.mark.parametrize("name", ["spam", "topics"])
-def test_a_weight_is_how_often_a_document_is_there(
-    nbtext: Any, request: pytest.FixtureRequest, name: str
-) -> None:
-    """Documents with whole weights are repeated documents, but for the chance in the intervals;
-    half of each weight changes no share.
+def test_weights_threads_and_labels(nbtext: Any, spam: Path, topics: Path) -> None:
+    """A whole weight is as many documents, but for the chance in intervals. Labels are ignored, and
+    the bytes are the same for any number of threads.
     """
-    model = request.getfixturevalue(name) / "m"
-    texts = ["free prize boat", "meeting apple", "free tide", "prize", "apple boat"] * 30
-    rows = [{"text": each, "n": 1 + number % 3} for number, each in enumerate(texts)]
-    write_rows(Path("weighed.jsonl"), rows)
-    write_rows(Path("halves.jsonl"), ({**row, "n": row["n"] / 2} for row in rows))
-    write_rows(Path("repeated.jsonl"), (row for row in rows for _ in range(row["n"])))
-    run = f"prevalence -m {model} --to json"
-    repeated = nbtext(f"{run} repeated.jsonl").json
-    weighed = nbtext(f"{run} weighed.jsonl --weight-field n").json
-    halves = nbtext(f"{run} halves.jsonl --weight-field n").json
-    assert (weighed["documents"], halves["documents"]) == (300, 150)
-    assert weighed["documents"] == repeated["documents"]
-    found = (each["labels"] for each in (weighed, repeated, halves))
-    for one, other, half in zip(*found, strict=True):
-        assert one["predicted"] == other["predicted"] == 2 * half["predicted"]
-        for key in ("share", "predicted_share"):
-            assert one[key] == pytest.approx(other[key]) == pytest.approx(half[key])
-        for key in ("low", "high"):
-            assert one[key] == pytest.approx(other[key], abs=0.03)
+    for folder in (spam, topics):
+        rows = read_rows(folder / "new.jsonl")
+        rows = [{**row, "n": number % 3 + 1} for number, row in enumerate(rows)]
+        write_rows(Path("labeled.jsonl"), rows)
+        write_rows(Path("texts.jsonl"), ({"text": row["text"], "n": row["n"]} for row in rows))
+        write_rows(Path("repeated.jsonl"), (row for row in rows for _ in range(row["n"])))
+        run = f"prevalence -m {folder / 'm'} --to json"
+        result = nbtext(f"{run} texts.jsonl --weight-field n")
+        assert result.out == nbtext(f"{run} labeled.jsonl --weight-field n -j 3").out
+        repeated = nbtext(f"{run} repeated.jsonl").json
+        assert result.json["documents"] == repeated["documents"]
+        for one, other in zip(result.json["labels"], repeated["labels"], strict=True):
+            for key, value in other.items():
+                chance = 0.02 if key in ("low", "high") else 1e-9
+                assert one[key] == pytest.approx(value, abs=chance)
