@@ -2,8 +2,8 @@
 safe from reads out of bounds, NaN, crashes and endless loops. A figure that is only printed may
 have any finite value.
 
-The type of a field has the bounds of its numbers (`arrays.Limits`). `check` has, for some classes of
-records, what their fields must have in common. All of them raise ArtifactError with the place of
+The type of a field has the bounds of its numbers (`arrays.Limits`). `check` has, for some classes
+of records, what their fields must have in common. All of them raise ArtifactError with the place of
 the value, and `storage.name_errors` adds the name of the file.
 """
 

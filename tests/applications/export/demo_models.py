@@ -5,7 +5,6 @@ and what exported models answer.
 import ctypes
 import json
 import subprocess
-from dataclasses import fields
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -18,7 +17,7 @@ from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictor import Predictor
-from nbtext.settings import choices_of
+from nbtext.settings import list_settings
 from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[3] / "corpora" / "letters"
@@ -83,7 +82,7 @@ READINGS: tuple[dict[str, Any], ...] = (
 
 def draw_options(random: Random, seed: int) -> dict[str, Any]:
     """Options of a model that every program can hold; seeds take the readings in turn."""
-    choices = {field.name: choices_of(field) for field in fields(FeatureSettings)}
+    choices = {field.name: found.choices for field, found in list_settings(FeatureSettings)}
     options = {name: random.choice(choices[name] or ()) for name in ("tf", "idf", "norm")}
     options |= READINGS[seed % len(READINGS)]
     if "analyzer" not in options:
