@@ -56,6 +56,9 @@ UNLABELED = "without a label (--skip-unlabeled)"
 EMPTY = "without a text (--skip-empty)"
 NOT_SAMPLED = "not in the sample, which is chosen by a hash of the text"
 TEXT_HINT = "name the column or key of the text with --text-field"
+COLUMNS_HINT = (
+    "write an object for each document, as pandas does: to_json(FILE, orient='records', lines=True)"
+)
 OBJECTS_HINT = "jq -c '.[]' writes the items of a list as lines"
 LISTS_HINT = "jq -r '(.[]|arrays) // . | @csv' FILE writes a table, whose columns are --text-field 1 and so on"
 FILES_HINT = "put texts in folders named after their labels, or name the format of the files with --input-format"
@@ -756,20 +759,14 @@ def make_batch_of_objects(
     )
     if len(records) == 1 and 0 in batch.problems and settings.text_field:
         problem = batch.problems[0]
-        problem.hint = _hint_of_object(records[0], settings.text_field[0]) or problem.hint
+        name = settings.text_field[0]
+        text = find_value(records[0], name)
+        path = _find_objects(records[0], name) if text is MISSING_KEY else ""
+        if isinstance(text, NESTED):
+            problem.hint = COLUMNS_HINT
+        elif path and "'" not in path:
+            problem.hint = f"jq -c '{path}' FILE writes its objects as lines"
     return batch
-
-
-def _hint_of_object(record: Mapping[str, Any], name: str) -> str:
-    """Return how to take the documents out of an object that is a whole file; "" if it holds none.
-
-    name  the key of the text
-    """
-    text = find_value(record, name)
-    if isinstance(text, NESTED):
-        return "write an object for each document, as pandas does: to_json(FILE, orient='records', lines=True)"
-    path = _find_objects(record, name) if text is MISSING_KEY else ""
-    return f"jq -c '{path}' FILE writes its objects as lines" if path and "'" not in path else ""
 
 
 def _find_objects(value: Mapping[str, Any], name: str, path: str = "") -> str:

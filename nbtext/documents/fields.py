@@ -435,8 +435,8 @@ def take_columns(
         values = values_of(first)
         if others:
             values = list(zip(values, *map(values_of, others), strict=True))
-        if name.startswith(f"{names[first]}."):
-            key = name[len(names[first]) + 1 :]
+        key = name.removeprefix(f"{names[first]}.")
+        if key != name:
             find: Callable[[Any, str], Any] = find_indicator
             if name not in settings.label_fields:
                 find = partial(find_inner, is_label=name == settings.label_field)

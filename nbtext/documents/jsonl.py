@@ -111,8 +111,15 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         is_large = len(data) > LARGE_CHARACTERS
         return () if is_large else tuple(decoder.decode(data.split(b"\n", row + 1)[row].decode()))
 
+    columns: dict[str, Sequence[Any]] = dict(zip(names, others, strict=True))
+    for name, values in columns.items():
+        if bytes in set(map(type, values)):  # a list is the bytes of its JSON
+            columns[name] = [
+                decoder.decode(each.decode()) if isinstance(each, bytes) else each
+                for each in values
+            ]
     batch = make_batch(
-        {name: _read_lists(values) for name, values in zip(names, others, strict=True)},
+        columns,
         settings,
         origin=lines.origin,
         numbers=range(first, first + len(ids)),
@@ -121,13 +128,6 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         scanned=(ids, texts),
     )
     return None if batch.problems else batch
-
-
-def _read_lists(values: list[str | bytes | None]) -> list[Any]:
-    """Return scanned values, of which a list is the bytes of its JSON."""
-    if bytes not in set(map(type, values)):
-        return values
-    return [decoder.decode(each.decode()) if isinstance(each, bytes) else each for each in values]
 
 
 def _parse_with_json(lines: LineDocuments) -> Batch:

@@ -52,7 +52,7 @@ from nbtext.documents.formats import (
     detect_format,
     tells_format,
 )
-from nbtext.documents.recognition import OUTPUTS, Kind, log_skipped
+from nbtext.documents.recognition import OUTPUTS, log_skipped
 from nbtext.documents.settings import (
     DELIMITERS,
     FOR_COLUMNS,
@@ -311,7 +311,14 @@ class Source:
         """Yield the blocks of a single file or stream, whose format may have to be detected."""
         path = shard.paths[0]
         settings = options.settings
-        if shard.root is not None and (kind := _kind_to_skip(stream, options)):
+        kind = None
+        if shard.root is not None:
+            head = stream.head()
+            asked = settings.input_format
+            magics = [each.magic for each in FORMATS.values() if asked in (None, each.name)]
+            if not head.startswith(tuple(chain(*magics))):
+                kind = kind_of(head, options.encoding)
+        if kind is not None:
             if settings.keeps_skipped and kind not in OUTPUTS:
                 batch = replace(
                     make_unreadable_batch(stream.path, kind.refuse(), settings), are_files=True
@@ -345,7 +352,15 @@ class Source:
         if not found.is_counted:
             yield from blocks
             return
-        _check_matrix_settings(settings)
+        because = already_counted()
+        if settings.split is not None:
+            raise refuse(settings.split.option, f"{because}, without other fields")
+        if settings.rows_for == FOR_LABELS:
+            raise refuse("apply", because)
+        allowed = {*OF_MATRICES, *settings.remembered}
+        for field, _ in list_options(InputSettings):
+            if field.name not in allowed and getattr(settings, field.name) != field.default:
+                raise refuse(field.name, because)
 
         def note_matrix(batch: Batch) -> Batch:
             self._matrices.setdefault(path, batch.matrix)
@@ -538,27 +553,6 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
         raise InputError(
             what, where=name, hint="--input-format names the format of standard input or a pipe"
         )
-
-
-def _check_matrix_settings(settings: InputSettings) -> None:
-    """Raise SettingsError if settings say how texts are read, and SOURCE is a matrix."""
-    because = already_counted()
-    if settings.split is not None:
-        raise refuse(settings.split.option, f"{because}, without other fields")
-    if settings.rows_for == FOR_LABELS:
-        raise refuse("apply", because)
-    allowed = {*OF_MATRICES, *settings.remembered}
-    for field, _ in list_options(InputSettings):
-        if field.name not in allowed and getattr(settings, field.name) != field.default:
-            raise refuse(field.name, because)
-
-
-def _kind_to_skip(stream: streams.ByteStream, options: ReadOptions) -> Kind | None:
-    """Return what a file of a directory is if it is not a document."""
-    wanted = options.settings.input_format
-    magics = [record.magic for record in FORMATS.values() if wanted in (None, record.name)]
-    head = stream.head()
-    return None if head.startswith(tuple(chain(*magics))) else kind_of(head, options.encoding)
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
