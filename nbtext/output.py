@@ -15,6 +15,11 @@ from typing import Any, BinaryIO, Protocol
 from nbtext.errors import OutputError, reason_of
 from nbtext.interrupts import temporary_path
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NEW = os.O_WRONLY | BINARY
 OPEN_FILES = "/proc/self/fd"  # the file descriptors of this process
@@ -200,10 +205,8 @@ def lock_descriptor(descriptor: int, path: str) -> None:
 
     Raises OutputError if another process has locked the file.
     """
-    if not _has_locks():
+    if fcntl is None:
         return
-    import fcntl
-
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -211,15 +214,6 @@ def lock_descriptor(descriptor: int, path: str) -> None:
         raise OutputError("another nbtext process is writing it", where=path, hint=hint) from None
     except OSError:  # a file system without locks, such as some network file systems
         return
-
-
-def _has_locks() -> bool:
-    """Return whether this is a POSIX system."""
-    try:
-        import fcntl  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 @contextmanager
@@ -258,7 +252,7 @@ def _open_locked(path: str) -> int | None:
     the file. If another process replaces the file between the two steps, the lock is on a deleted
     file, so this tries again.
     """
-    if not _has_locks():
+    if fcntl is None:
         return None
     while True:
         try:
