@@ -28,7 +28,7 @@ for path in sys.argv[1:]:
 
 
 # how many attacks of each kind there are at least; the crowds take seconds to judge
-KINDS = {"calls": 35, "headers": 100, "crowds": 20}
+KINDS = {"calls": 25, "headers": 100, "crowds": 20}
 
 
 @pytest.fixture(

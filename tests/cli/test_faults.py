@@ -83,22 +83,6 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     return result.stderr
 
 
-def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
-    """At any limit of the file size, the old output stays, and no other file is left behind."""
-    (tmp_path / "out").write_bytes(b"old")
-    for command in writers(letters, model):
-        for n_bytes in (0, 4096):
-            said = one_line(
-                run(*command, cwd=tmp_path, before=limited(resource.RLIMIT_FSIZE, n_bytes))
-            )
-            assert (
-                "out: cannot be written: file too large; the limit of file sizes is too low (ulimit -f)"
-                in said
-            )
-            assert os.listdir(tmp_path) == ["out"]
-            assert (tmp_path / "out").read_bytes() == b"old"
-
-
 def test_a_read_only_folder(
     letters: Path, model: str, tmp_path: Path, permissions: Callable[[], None]
 ) -> None:

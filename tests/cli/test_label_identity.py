@@ -59,24 +59,6 @@ def test_every_format_gives_the_same_labels(nbtext: Any, tmp_path: Path, kind: s
     assert fitted.score([row["text"] for row in known], [row["label"] for row in known]) == 1
 
 
-@pytest.mark.parametrize("kind", ["whole numbers", "numbers", "booleans", "texts"])
-def test_predictions_are_compared_with_the_labels_of_any_format(
-    nbtext: Any, tmp_path: Path, kind: str
-) -> None:
-    """What `predict` wrote of one format is evaluated with the labels of another one."""
-    rows = rows_of(TABLES[kind][0])
-    names = [name for name in FORMATS if not (kind == "booleans" and name == "db")]
-    for name in names:
-        write_rows(tmp_path / f"t.{name}", rows)
-    nbtext("train t.parquet --skip-unlabeled -o m.joblib").ok()
-    nbtext("predict t.csv -m m.joblib -o p.jsonl").ok()
-    for name in names:
-        ways = (["-m", "m.joblib"], ["--predictions", "p.jsonl"])
-        for way in ways:
-            done = nbtext("evaluate", f"t.{name}", *way, "--skip-unlabeled", "--to", "json").ok()
-            assert done.json["accuracy"] == 1, (name, way)
-
-
 def test_columns_of_python() -> None:
     """Columns of pandas and Polars and arrays of NumPy give the labels that a file of them
     gives.

@@ -148,16 +148,6 @@ def test_labels_that_the_model_does_not_know(nbtext: Any, tmp_path: Path) -> Non
     assert "does not know" not in nbtext("evaluate t.jsonl -m m.joblib").ok().err
 
 
-def test_labels_of_several_that_the_model_does_not_know(nbtext: Any, tmp_path: Path) -> None:
-    """A model of several labels, too."""
-    write(tmp_path / "t.jsonl", [["a"], ["b", "a"], ["b"], []])
-    nbtext("train t.jsonl -o m.joblib").ok()
-    write(tmp_path / "e.jsonl", [["A", "b"], ["b"]])
-    line = "the model does not know 1 of 2 labels of the documents: A (like a); it knows a; b\n"
-    assert line in nbtext("evaluate e.jsonl -m m.joblib").ok().err
-    assert "new labels: A (like a)\n" in nbtext("update m.joblib e.jsonl -o u.joblib").ok().err
-
-
 def test_a_label_that_is_never_predicted_may_be_rare(nbtext: Any, tmp_path: Path) -> None:
     """Of the predictions of another program, only labels that are written in another way are
     named.

@@ -5,7 +5,8 @@ scikit-learn.
 import signal
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -289,60 +290,39 @@ def test_a_signal_ends_a_fit(kind: str) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-CSR_FAULTS: list[tuple[dict[str, Any], str]] = [
-    ({"indices": np.array([5], np.int32)}, "out of range"),
-    ({"indices": np.array([-1], np.int32)}, "out of range"),
-    ({"indptr": np.array([0, 2])}, "CSR"),
-    ({"indptr": np.array([1, 0])}, "CSR"),
-    ({"indptr": np.array([], np.int64)}, "CSR"),
-    ({"values": np.ones(2)}, "CSR"),
-]
-
-
 @needs_kernel
-@pytest.mark.parametrize(("change", "says"), CSR_FAULTS, ids=str)
-def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str) -> None:
+def test_arrays_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
-    from nbtext._kernel import CheckedMatrix
-
-    arrays = {
-        "indptr": np.array([0, 1]),
-        "indices": np.array([0], np.int32),
-        "values": np.ones(1),
-        **change,
-    }
-    with pytest.raises(ValueError, match=says):
-        CheckedMatrix(arrays["indptr"], arrays["indices"], arrays["values"].astype(np.float32), 5)
-
-
-@needs_kernel
-def test_blocks_that_do_not_fit_are_refused() -> None:
-    """They are a ValueError and no crash."""
-    from nbtext._kernel import ClassFit, FittedDocuments
+    from nbtext._kernel import CheckedMatrix, ClassFit, FittedDocuments
 
     def make_fit(*shape: int) -> ClassFit:
         return ClassFit(np.zeros(shape, np.float32), offset=0.0, n_fitted=2, is_logistic=False)
 
+    numbers = np.zeros((2, 5), np.float32)
     matrix = checked(np.ones((2, 5)))
-    with pytest.raises(ValueError, match="a weight and a scale"):
-        make_fit(5, 3)
-    shares = np.ones(2)
-    squares = np.zeros((1, 2), np.float32)
-    for own, sums in (
-        (shares[:1], squares),
-        (shares, squares[:, :1].copy()),
-        (shares, np.zeros((2, 2), np.float32)),
-    ):
-        with pytest.raises(ValueError, match="one or three sums of squares for each row"):
-            FittedDocuments(matrix, own, sums)
-    documents = FittedDocuments(matrix, shares, squares)
+    ones = np.ones(2)
+    squares = numbers[:1, :2].copy()
+    documents = FittedDocuments(matrix, ones, squares)
     rows = np.zeros(2, dtype=ROW)
-    with pytest.raises(ValueError, match="a state for each row"):
-        make_fit(5, 2).add(documents, rows[:1], C=1.0)
-    with pytest.raises(ValueError, match="mismatch"):
-        make_fit(5, 2).add(documents, np.zeros(2, np.float32), C=1.0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a weight for each feature"):
-        make_fit(4, 2).add(documents, rows, C=1.0)
-    for chosen in ([2], [-1]):
-        with pytest.raises(ValueError, match="not rows of the CSR matrix"):
-            make_fit(5, 2).scores(matrix, np.array(chosen))
+    starts = np.array([0, 1])
+    first = np.zeros(1, np.int32)
+    calls: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+        ("out of range", CheckedMatrix, (starts, first + 5, numbers[0, :1], 5)),
+        ("out of range", CheckedMatrix, (starts, first - 1, numbers[0, :1], 5)),
+        ("CSR", CheckedMatrix, (starts * 2, first, numbers[0, :1], 5)),
+        ("CSR", CheckedMatrix, (1 - starts, first, numbers[0, :1], 5)),
+        ("CSR", CheckedMatrix, (starts[:0], first, numbers[0, :1], 5)),
+        ("CSR", CheckedMatrix, (starts, first, numbers[0, :2], 5)),
+        ("a weight and a scale", make_fit, (5, 3)),
+        ("one or three sums of squares", FittedDocuments, (matrix, ones[:1], squares)),
+        ("one or three sums of squares", FittedDocuments, (matrix, ones, squares[:, :1].copy())),
+        ("one or three sums of squares", FittedDocuments, (matrix, ones, numbers[:, :2].copy())),
+        ("a state for each row", partial(make_fit(5, 2).add, C=1.0), (documents, rows[:1])),
+        ("mismatch", partial(make_fit(5, 2).add, C=1.0), (documents, numbers[0])),
+        ("a weight for each feature", partial(make_fit(4, 2).add, C=1.0), (documents, rows)),
+        ("not rows of the CSR matrix", make_fit(5, 2).scores, (matrix, np.array([2]))),
+        ("not rows of the CSR matrix", make_fit(5, 2).scores, (matrix, np.array([-1]))),
+    ]
+    for says, call, arguments in calls:
+        with pytest.raises(ValueError, match=says):
+            call(*arguments)

@@ -171,15 +171,6 @@ def test_parts_that_say_little_are_left_out(seed: int) -> None:
     assert found == {("char_wb:1,3", name) for name in ("multinomial", "nbsvm", "svm")}
 
 
-def test_the_estimate_of_labels_by_chance_is_chance() -> None:
-    """Neither the parts nor their weights see a document before it is scored."""
-    texts, _ = made_texts(400, 3)
-    random = Random(2)
-    model = fitted(texts, [random.choice("ab") for _ in texts])
-    assert model.estimate.accuracy < 0.56
-    assert model.estimate.log_loss > 0.68
-
-
 def test_the_estimate_is_held_out_from_the_weights() -> None:
     """The sums of each half have the weights that were fitted to the other half."""
     features = replace(FEATURES, view=())

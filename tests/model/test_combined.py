@@ -159,25 +159,6 @@ def test_a_part_that_is_linear_refuses_growth() -> None:
         )
 
 
-def test_the_estimate_is_honest() -> None:
-    """Of texts whose labels are random, the estimate promises no more than chance, whatever the
-    weights fit.
-    """
-    random = np.random.default_rng(0)
-    texts, _ = make_texts(600, seed=1)
-    labels = random.integers(0, 3, 600).astype(str).tolist()
-    expected = TextClassifier(model="combined").fit(texts, labels).fitted_.estimate
-    assert expected is not None
-    assert expected.accuracy == pytest.approx(1 / 3, abs=0.06)
-    assert expected.log_loss >= np.log(3) - 0.01
-    texts, labels = make_texts(300)
-    classifier = TextClassifier(model="combined").fit(texts, labels)
-    questions, right = make_texts(600, seed=9)
-    expected = classifier.fitted_.estimate
-    assert expected is not None
-    assert expected.accuracy == pytest.approx(classifier.score(questions, right), abs=0.05)
-
-
 def test_smoothing_multiplies_that_of_the_parts() -> None:
     """It is stored once, and the parts keep theirs."""
     texts, labels = make_texts(60)

@@ -60,26 +60,6 @@ def _calls_in_models(command: Callable[[str], str]) -> Iterator[Attack]:
         b"u1", b"O8"
     ).replace(b"K\x00t", b"K\x3ft")
     yield Attack("model-of-objects", content[:-2] + objects + data, is_live=True)
-    for label, (old, new) in {
-        "wrapper": (b"NumpyArrayWrapper", b"ZNDArrayWrapper\x20\x20"),
-        "module": (b"joblib.numpy_pickle", b"joblib.numpy_pickl3"),
-        "dtype": (b"u1q", b"i1q"),
-        "order": (b"Cq", b"Fq"),
-        "subclass": (b"ndarray\n", b"memmap1\n"),
-        "mmap": (b"\x88X\x1b", b"\x89X\x1b"),
-        "alignment": (b"K\x10ub", b"K\x08ub"),
-        "protocol": (b"\x80\x03c", b"\x80\x02c"),
-        "end": (b"u\x85R.", b"s\x85R."),
-        "call": (b"\x85R.", b"\x85\x81."),
-        "function": (
-            b"nbtext.text_classifier\nrestore",
-            b"builtins\ncompile\x20\x20\x20\x20\x20\x20\x20\x20",
-        ),
-        "module-of-the-function": (b"nbtext.text", b"nbtext.test"),
-    }.items():
-        before, found, after = honest().rpartition(old)
-        assert found
-        yield Attack(f"model-of-other-{label}", before + new + after)
 
 
 def _calls(command: Callable[[str], str]) -> Iterator[Attack]:

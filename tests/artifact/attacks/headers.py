@@ -178,12 +178,6 @@ def _lengths() -> Iterator[Attack]:
             f"header-of-{label}",
             content[: N_START - 4] + length.to_bytes(4, "little") + content[N_START:],
         )
-    for difference in (-1, 1, 16):
-        n = int.from_bytes(content[N_START - 4 : N_START], "little") + difference
-        yield Attack(
-            f"header-longer-by-{difference}",
-            content[: N_START - 4] + n.to_bytes(4, "little") + content[N_START:],
-        )
     start = content.index(storage.BEFORE_LENGTH) + len(storage.BEFORE_LENGTH)
     stop = content.index(storage.AFTER_LENGTH)
     for label, code in {
@@ -196,16 +190,6 @@ def _lengths() -> Iterator[Attack]:
         "long": b"\x8a\xff" + b"\x7f" * 255,
     }.items():
         yield Attack(f"data-of-length-{label}", content[:start] + code + content[stop:])
-    for label, data in {
-        "start-only": storage.START,
-        "start-and-length": storage.START + b"\x10\x00\x00\x00",
-        "end-missing": content[:-2],
-        "end-cut": content[:-1],
-        "end-twice": content + b"u.",
-        "followed-by-a-model": content + content,
-        "followed-by-a-newline": content + b"\n",
-    }.items():
-        yield Attack(f"file-{label}", data)
 
 
 def _values() -> Iterator[Attack]:
