@@ -233,7 +233,7 @@ def _evaluate(
     square = np.einsum("ij,ij->i", exponentials, scaled) / totals
     # each document's loss has the first derivative `slope` and the second derivative `curvature` by
     # log T
-    own = judged.with_scores(scaled).own
+    own = scaled[np.arange(len(judged)), judged.classes]
     slope = own - mean
     curvature = square - mean * mean - slope
     losses = log(totals) - own

@@ -102,7 +102,7 @@ class JudgedDocuments:
 
     def mean(self, values: Array) -> float:
         """Return the mean of a value of each document."""
-        return float(np.average(values, weights=self.weights))
+        return float(self.weigh(values).sum() / self.n_documents)
 
     def count(self) -> Array:
         """Return the number of documents of each class, (n_classes,)."""

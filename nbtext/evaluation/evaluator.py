@@ -245,8 +245,7 @@ def without_probabilities(evaluation: Evaluation) -> Evaluation:
             replace(each, metrics=_without_probabilities(each.metrics)) for each in groups.per_group
         )
         groups = replace(groups, per_group=tuple(scores), per_label=())
-        evaluation = replace(evaluation, groups=groups)
-    return replace(evaluation, metrics=metrics, reliability=None, unknown_label=None)
+    return replace(evaluation, metrics=metrics, groups=groups, reliability=None, unknown_label=None)
 
 
 def find_min_probability(outcomes: Outcomes, target: float) -> TargetAccuracy:
@@ -268,8 +267,7 @@ def find_min_probability(outcomes: Outcomes, target: float) -> TargetAccuracy:
 
 
 def _without_probabilities(metrics: Mapping[str, float]) -> dict[str, float]:
-    names = [name for name in metrics if not ALL_METRICS[name].of_probability]
-    return {name: metrics[name] for name in names}
+    return {name: value for name, value in metrics.items() if not ALL_METRICS[name].of_probability}
 
 
 class Evaluator:
