@@ -88,8 +88,10 @@ def train(given: Train) -> None:
     settings, except for the options of the group Model that you give. No text is read. Files of
     linear models hold counts only with --keep-sample, and those of a limited size hold none.
     """
+    # asked once, because a pipe has its beginning only once
+    is_refit = running.is_model_alone(given.sources, given.input)
     with running.model_output(given.output) as target:
-        trained = _train(given)
+        trained = _train(given, is_refit)
         saved = trained
         reduction = None
         if given.max_model_bytes is not None:
@@ -104,7 +106,7 @@ def train(given: Train) -> None:
             given.run.say(format_reduction(reduction))
         if not (
             given.run.quiet
-            or running.is_model_alone(given.sources, given.input)
+            or is_refit
             or trained.counts.statistics.is_fractional  # the documents have no labels
         ):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -123,9 +125,9 @@ def train(given: Train) -> None:
             )
 
 
-def _train(given: Train) -> TrainedModel:
+def _train(given: Train, is_refit: bool) -> TrainedModel:
     names = list(given.step.names) if given.step else []
-    if running.is_model_alone(given.sources, given.input):
+    if is_refit:
         refuse_settings(
             FeatureSettings,
             InputSettings,

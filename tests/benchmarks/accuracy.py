@@ -39,7 +39,7 @@ from material import (
     random_split,
     short_reviews,
 )
-from measuring import say_head, say_row
+from measuring import parser_with, say_head, say_row
 
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.evaluator import Evaluation, Evaluator
@@ -202,9 +202,7 @@ def say_leave_one_out() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("--only", nargs="+", metavar="WORD", default=[""], help="of a row's name")
     given = parser.parse_args()
     say_head("corpus, protocol", "model", "nbtext", "published")

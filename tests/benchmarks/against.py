@@ -9,7 +9,6 @@ above 1, this version costs more. On a machine that does other work, only the se
 processor and the memory mean something. Prints a Markdown table.
 """
 
-import argparse
 import compileall
 import csv
 import sys
@@ -23,6 +22,7 @@ from measuring import (
     CommandFailedError,
     measure,
     measure_in_turns,
+    parser_with,
     say_head,
     say_row,
 )
@@ -69,9 +69,7 @@ def write_csv(path: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("other", type=Path, help="the program `nbtext` of the other version")
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds of each job (5)")
     parser.add_argument("--only", nargs="+", default=[""], help="jobs that contain one of these")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from material import SPLITS, Labeled
-from measuring import measure, say_head, say_row
+from measuring import measure, parser_with, say_head, say_row
 
 ALL = "all"
 FIGURES = ("accuracy", "log-loss", "estimate", "CPU, s", "model, bytes")
@@ -86,9 +86,7 @@ def compare(name: str, size: str, given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("ways", nargs="*", default=["", "--model best"], metavar="OPTIONS")
     parser.add_argument("--corpus", action="append", choices=SPLITS)
     parser.add_argument("--sizes", default="5,10,20,50", help="separated by commas")

@@ -7,6 +7,7 @@ The spawning process counts into the peak, so a peak below some 10 MB cannot be 
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -30,6 +31,11 @@ class Cost(NamedTuple):
     wall: float
     cpu: float
     memory: int
+
+
+def parser_with(text: str | None) -> argparse.ArgumentParser:
+    """Return a parser of arguments that shows a text, the documentation of a module, as it is."""
+    return argparse.ArgumentParser(None, None, text, formatter_class=argparse.RawTextHelpFormatter)
 
 
 def measure(

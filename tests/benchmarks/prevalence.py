@@ -29,7 +29,6 @@ some samples are smaller: copies vary less than documents do.
     width      of the intervals
 """
 
-import argparse
 import json
 import os
 import random
@@ -52,7 +51,7 @@ from material import (
     short_reviews,
     thai_messages,
 )
-from measuring import say_head, say_row
+from measuring import parser_with, say_head, say_row
 
 from nbtext.text_classifier import TextClassifier
 
@@ -259,9 +258,7 @@ def say_figures(name: str, found: Sequence[np.ndarray]) -> None:
 
 def main() -> None:
     """Print a row for each corpus, or for each kind of samples."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("corpora", nargs="*")
     parser.add_argument("--groups", action="store_true")
     parser.add_argument("--several", action="store_true")

@@ -8,7 +8,6 @@ round that is not counted; the medians are shown. All of them may use two cores.
 not installed fails; peers/install.sh installs the others. Prints tables in Markdown.
 """
 
-import argparse
 import compileall
 import os
 import platform
@@ -25,6 +24,7 @@ from measuring import (
     measure,
     measure_in_turns,
     median,
+    parser_with,
     say,
     say_head,
     say_row,
@@ -133,9 +133,7 @@ def say_job(commands: Mapping[str, str], folder: Path, rounds: int, **variables:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds of each job (5)")
     parser.add_argument("--only", nargs="+", default=[""], help="jobs whose titles have a word")
     parser.add_argument("--megabytes", type=float, default=LARGE, help="of JSON lines (500)")

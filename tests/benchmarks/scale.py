@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 from material import SEED, join_halves, newsgroups
-from measuring import Cost, measure, say, say_head, say_row
+from measuring import Cost, measure, parser_with, say, say_head, say_row
 
 from nbtext import load_model
 from nbtext.documents.settings import InputSettings
@@ -215,9 +215,7 @@ def say_shards(paths: list[str]) -> None:
 
 def main() -> None:
     """Print a row for each size and way."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("scratch", type=lambda folder: Path(folder).resolve() / "nbtext-scale")
     parser.add_argument("sizes", type=int, nargs="+")
     parser.add_argument("--ways", nargs="+", default=[""])

@@ -11,7 +11,6 @@ Prints a Markdown table: mean accuracy, log-loss and log-loss against shares wit
 with the label of the majority, and the differences of these, each with its standard error.
 """
 
-import argparse
 import json
 import random
 import tempfile
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from material import Labeled, messages, short_reviews
-from measuring import measure, say_head, say_row
+from measuring import measure, parser_with, say_head, say_row
 
 CORPORA: dict[str, Callable[[], Labeled]] = {"sms-spam": messages, "rt-s": short_reviews}
 N_TRAINING = 1000
@@ -88,9 +87,7 @@ def compare(name: str, options: str, n_draws: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_with(__doc__)
     parser.add_argument("ways", nargs="*", default=["", "--model multinomial"], metavar="OPTIONS")
     parser.add_argument("--corpus", action="append", choices=CORPORA)
     parser.add_argument("--draws", type=int, default=5)

@@ -3,6 +3,8 @@ front.
 """
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -139,7 +141,7 @@ def feed(path: Path, content: bytes, run: Callable[[], Any]) -> Any:
         writer.join()
 
 
-def answers(nbtext: Any, folder: Path, command: str, name: str) -> tuple[Any, ...]:
+def answers(nbtext: Any, folder: Path, command: str) -> tuple[Any, ...]:
     ran = nbtext(command.replace("{", "").replace("}", ""), cwd=folder)
     output = folder / "out"
     content = output.read_bytes() if output.exists() else b""
@@ -154,11 +156,11 @@ def test_a_pipe_is_read_like_a_file(nbtext: Any, folder: Path, command: str) -> 
     """The same result, and the same messages, from a FIFO in the place of a file."""
     name = command[command.index("{") + 1 : command.index("}")]
     path = folder / name
-    expected = answers(nbtext, folder, command, name)
+    expected = answers(nbtext, folder, command)
     assert expected[0] == 0, expected
     content = path.read_bytes()
     path.unlink()
-    assert feed(path, content, lambda: answers(nbtext, folder, command, name)) == expected
+    assert feed(path, content, lambda: answers(nbtext, folder, command)) == expected
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,13 @@ def test_a_picture_from_a_pipe_is_refused_like_a_file(
     path = folder / name
     content = (folder / "picture").read_bytes()
     path.write_bytes(content)
-    expected = answers(nbtext, folder, command, name)
+    expected = answers(nbtext, folder, command)
     assert expected[0] == 1
     path.unlink()
-    assert feed(path, content, lambda: answers(nbtext, folder, command, name)) == expected
+    assert feed(path, content, lambda: answers(nbtext, folder, command)) == expected
+
+
+def test_a_fifo_is_opened_once(folder: Path) -> None:
+    """The writer of a named pipe writes once: who opens it again waits for ever."""
+    command = f"mkfifo p.csv; cat d.csv > p.csv & {sys.executable} -m nbtext train p.csv -o out"
+    subprocess.run(command, shell=True, check=True, cwd=folder, timeout=60)
