@@ -205,6 +205,7 @@ class _Parts:
         if kind in MAILS and depth < MAX_DEPTH:
             data = _decode_transfer(self._content[start:stop], transfer)
             if len(data) == stop - start:
+                del data  # else each of the mails within mails would hold a copy
                 yield from self._texts_of_range(start, stop, depth + 1)
             else:
                 inner = _Parts(data, self._encoding)
@@ -226,9 +227,10 @@ class _Parts:
         if kind == "multipart/alternative" and ranges:
             yield from self._choose(ranges, depth + 1)
         elif ranges:
-            is_digest = kind == "multipart/digest"
             for begin, end in ranges:
-                yield from self._texts_of_range(begin, end, depth + 1, is_mail=is_digest)
+                yield from self._texts_of_range(
+                    begin, end, depth + 1, is_mail=kind == "multipart/digest"
+                )
         elif kind.startswith(("text/", "multipart/", "message/")) and kind not in UNREAD_TEXT_TYPES:
             data = _decode_transfer(self._content[start:stop], transfer)
             decode = decode_html if kind == "text/html" else decode_named
