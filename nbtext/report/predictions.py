@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS, Form
 from nbtext.report.records import FASTTEXT, FIELD_DECIMALS, HEADER_FORMAT, field_text, join_escaped
-from nbtext.report.result import Result, format_rows, has_no_escapes
+from nbtext.report.result import Result
 from nbtext.report.settings import NAME_HINT
 
 # labels of which a record has all probabilities: if a document has one, or several; else, how many
@@ -28,7 +28,6 @@ FEW_SCORED = 64
 FURTHER_KEYS = ("known", "outlier", "typicality", "scores", "explanation", "reason")
 NO_SCORES: Mapping[str, int] = {}
 FASTTEXT_PREFIX = "__label__"
-SHORT_COLUMNS = ("id", "label", "probability")
 # of a mail, for procmail, maildrop and sieve
 HEADER_NAME = "X-Nbtext-Label"
 HEADER_SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not percent-encoded
@@ -81,13 +80,11 @@ def predictions_result(
         *top_columns(top_k),
     )
     check_score_names(scores, (*columns, *FURTHER_KEYS, form.label_set))
-    texts: dict[str, Callable[[Predictions], str]] = {
+    texts = {
         HEADER_FORMAT: format_headers,
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
         "table": lambda batch: _table(batch, top_k, scores),
     }
-    if columns == SHORT_COLUMNS and not scores:
-        texts["tsv"] = _short_lines
     return Result(
         predictions,
         (*columns, *scores),
@@ -134,22 +131,6 @@ def label_scores(
         row if is_known else [None] * len(scores)
         for row, is_known in zip(found.tolist(), is_read, strict=True)
     ]
-
-
-def _short_lines(batch: Predictions) -> str:
-    """Format the columns `SHORT_COLUMNS` as TSV, of many documents without an escape."""
-    rows = zip(batch.ids, batch.labels, batch.best.tolist(), strict=True)
-    text = "".join(
-        [
-            f"{identity}\t{labels[0]}\t{share:.{FIELD_DECIMALS}f}\n"
-            if labels
-            else f"{identity}\t\t\n"
-            for identity, labels, share in rows
-        ]
-    )
-    if has_no_escapes(text, n_rows=len(batch), n_tabs=2 * len(batch)):
-        return text
-    return format_rows(prediction_rows(batch), "tsv")
 
 
 def top_columns(top_k: int | None) -> list[str]:
@@ -229,32 +210,37 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
 
 def prediction_rows(
     batch: Predictions, top_k: int | None = None, further: Mapping[str, int] = NO_SCORES
-) -> Iterator[tuple[str, ...]]:
-    """Yield id, labels and probabilities as text, empty without a label.
+) -> Iterable[tuple[str, ...]]:
+    """Return id, labels and probabilities as text, empty without a label.
 
     The prediction set, the most probable labels, and the scores of further labels follow if there
     are any.
     """
     form = TASKS[batch.task].form
     separator = batch.separator
-    shares = (
-        [f"{share:.{FIELD_DECIMALS}f}" for share in each] for each in _label_probabilities(batch)
-    )
-    labels = (text_of_labels(form, each, separator) for each in batch.labels)
-    columns: list[Iterable[str]] = [
-        batch.ids,
-        labels,
-        (text_of_labels(form, each, separator) for each in shares),
-    ]
+    columns: list[Iterable[str]]
+    if form.is_list:
+        shares = (list(map(field_text, each)) for each in _label_probabilities(batch))
+        columns = [
+            (join_escaped(each, separator) for each in batch.labels),
+            (join_escaped(each, separator) for each in shares),
+        ]
+    else:  # in few steps, because many documents have these columns
+        pairs = zip(batch.best.tolist(), batch.labels, strict=True)
+        columns = [
+            [labels[0] if labels else "" for labels in batch.labels],
+            [f"{share:.{FIELD_DECIMALS}f}" if labels else "" for share, labels in pairs],
+        ]
     if batch.label_sets is not None:
         columns.append(join_escaped(labels, separator) for labels in batch.label_sets)
-    rows = zip(*columns, strict=True)
+    rows = zip(batch.ids, *columns, strict=True)
     if top_k is None and not further:
-        yield from rows
-        return
+        return rows
     tops = top_fields(batch, top_k, None)
-    for row, top, scores in zip(rows, tops, label_scores(batch, further), strict=True):
-        yield *row, *map(field_text, top), *map(field_text, scores)
+    return (
+        (*row, *map(field_text, top), *map(field_text, scores))
+        for row, top, scores in zip(rows, tops, label_scores(batch, further), strict=True)
+    )
 
 
 def top_fields(

@@ -14,7 +14,7 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import OUTPUT_FORMATS, format_json
-from nbtext.report.result import format_result
+from nbtext.report.result import format_result, format_rows
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
@@ -40,43 +40,6 @@ def written(form: str, *batches: Predictions) -> str:
         .encode("utf-8", "backslashreplace")
         .decode()
     )
-
-
-ID = (
-    st.none()
-    | st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
-    | st.text("ab\t\n\r\\é", max_size=4)
-)
-LABEL = st.sampled_from(["no", "no", "yes", "déjà", "手紙", "a\tb", "c\\d", "\udcff", None])
-TIES = st.integers(0, 2**20).map(lambda n: n / 2**20) | st.integers(0, 10**7).map(
-    lambda n: n / 10**7
-)
-PROBABILITY = (
-    st.floats(0, 1)
-    | TIES
-    | st.sampled_from([float("nan"), 5e-324, 5e-7, 0.0, 1.0, 0.9999995, 1.0000001])
-)
-
-
-@given(
-    st.lists(st.tuples(ID, LABEL, PROBABILITY), min_size=1, max_size=5),
-    st.sampled_from(["file:", "ordné\t:"]),
-)
-def test_records_of_json_lines_are_those_of_any_documents(
-    rows: list[tuple[str | None, str | None, float]], origin: str
-) -> None:
-    """The compiled function that writes the ids of JSON lines writes what plain Python writes."""
-    scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    names, labels, probabilities = map(list, zip(*rows, strict=True))
-    data = "".join(json.dumps({"id": name, "text": ""}) + "\n" for name in names).encode()
-    _, ids, _ = scanner.scan(data, ("text",), "id", (), origin, 1)
-    likely = np.array([[0.0, each] for each in probabilities])
-    plain = replace(
-        predictions_of(list(ids), labels),
-        probabilities=likely,
-        decided=np.ones(len(rows), dtype=np.int64),
-    )
-    assert written("tsv", replace(plain, ids=ids)) == written("tsv", plain)
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "markdown", "header"])
@@ -140,6 +103,21 @@ def test_csv_and_json_round_trip(ids: list[str]) -> None:
         *([identity, "no", "0.750000"] for identity in ids),
     ]
     assert [record["id"] for record in json.loads(written("json", batch, batch))] == ids * 2
+
+
+FIELD = st.text(st.characters(exclude_categories=())) | st.text('ab ,"\t\n\r\\\0', max_size=3)
+
+
+@given(rows=st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[FIELD] * n), max_size=3)))
+def test_a_table_in_csv_is_that_of_the_csv_module(rows: list[tuple[str, ...]]) -> None:
+    """Rows that need no quotes, which are joined, are what the csv module writes, too."""
+    for form, delimiter in (("csv", ","), ("quoted tsv", "\t")):
+        lines = []
+        for row in rows:
+            file = io.StringIO(newline="")
+            csv.writer(file, delimiter=delimiter).writerow(row)
+            lines.append(file.getvalue().removesuffix("\r\n") + "\n")
+        assert format_rows(rows, form) == "".join(lines)
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
