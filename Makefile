@@ -14,7 +14,7 @@ SLOWEST  = --durations=10
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick check format lint types plain docs dist release lowest site bench bench-all fuzz torture core corpora clean
+.PHONY: demo test test-all quick check format lint types cross plain docs dist release lowest site bench bench-all fuzz torture core corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -39,7 +39,7 @@ quick: $(VENV)/.dev
 # With the tests of HTML pages in a browser. All tools come first, so that none is installed while tests run.
 check: PAGES = --pages
 check: $(VENV)/.check
-	$(MAKE) format lint types test plain docs release lowest PAGES=$(PAGES)
+	$(MAKE) format lint types cross test plain docs release lowest PAGES=$(PAGES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
@@ -49,6 +49,18 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.check
 	$(BIN)/mypy
+
+# Compile the kernel for other systems, which finds functions that one of them lacks. Nothing is linked or run.
+OTHER_SYSTEMS = aarch64-linux-gnu aarch64-macos x86_64-macos x86_64-windows-gnu
+CROSS = $(VENV)/cross
+
+cross: $(VENV)/.check
+	rm -rf $(CROSS) && mkdir $(CROSS)
+	cp -r "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_paths()["include"])')" $(CROSS)/include
+	cat tests/release/other_systems.h >>$(CROSS)/include/pyconfig.h
+	$(BIN)/cython -3 nbtext/_kernel.pyx -o $(CROSS)/kernel.c
+	for system in $(OTHER_SYSTEMS); do \
+		$(BIN)/python -m ziglang cc -target $$system -I $(CROSS)/include -c $(CROSS)/kernel.c -o $(CROSS)/$$system.o || exit 1; done
 
 # The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
 PLAIN = tests/bayes tests/model tests/cli/test_main_job.py tests/documents/test_directory.py tests/documents/test_jsonl.py \

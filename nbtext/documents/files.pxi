@@ -1,8 +1,16 @@
 # Read many small files with few system calls and without the GIL: `files.read_files`, compiled.
 
-cdef extern from "<fcntl.h>" nogil:
+cdef extern from * nogil:
+    """
+    #include <fcntl.h>
+    #ifdef _WIN32  /* it has no terminals and pipes among its files, and has text files */
+    #define NB_READ (_O_RDONLY | _O_BINARY | _O_NOINHERIT)
+    #else
+    #define NB_READ (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    #endif
+    """
     int open(const char* path, int flags)
-    int O_RDONLY, O_CLOEXEC, O_NONBLOCK, O_NOCTTY
+    const int READ "NB_READ"
 
 cdef extern from "<unistd.h>" nogil:
     ssize_t read(int descriptor, void* data, size_t count)
@@ -59,7 +67,7 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
 cdef int read_file(const char* path, size_t limit, Content* content) noexcept nogil:
     """Append the content of the file at a path; return 0, or the error number without appending anything."""
     cdef size_t start = content.size
-    cdef int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    cdef int error, descriptor = open(path, READ)
     if descriptor < 0:
         return read_file(path, limit, content) if errno.errno == errno.EINTR else errno.errno
     error = read_descriptor(descriptor, limit, content)

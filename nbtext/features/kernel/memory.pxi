@@ -8,7 +8,11 @@ cdef extern from *:
     #include <stdint.h>
     #include <stdlib.h>
     #include <string.h>
+    #ifdef _WIN32
+    #include <malloc.h>
+    #else
     #include <sys/mman.h>
+    #endif
 
     /* The xor of both halves of the product: the mixing step of Wang Yi's wyhash. */
     static inline uint64_t nb_fold(uint64_t a, uint64_t b) {
@@ -59,21 +63,31 @@ cdef extern from *:
     static inline unsigned nb_highest_bit(uint64_t value) { return 63u - (unsigned)__builtin_clzll(value); }
     static inline void nb_prefetch(const void *address) { __builtin_prefetch(address); }
 
-    /* Growable memory. Small blocks are aligned to cache lines. Large ones are mapped: they are zero, use huge
-       pages, since tables are read at random, grow without a copy where the system supports that, and are returned
-       to the system when they are freed. */
+    /* Growable memory. Small blocks are aligned to cache lines. Large ones are zero. Where the system has mmap, they are
+       mapped: they use huge pages, since tables are read at random, grow without a copy where the system supports that,
+       and are returned to the system when they are freed. */
     #define NB_LARGE ((size_t)1 << 18)
 
-    static inline void *nb_map(size_t size) {
-        void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return data == MAP_FAILED ? NULL : data;
-    }
+    #ifdef _WIN32
+    static inline void nb_free(void *data, size_t size) { _aligned_free(data); }
 
+    static inline void *nb_grow(void *data, size_t old_size, size_t size) {
+        char *grown = _aligned_realloc(data, size, 64);
+        if (grown != NULL && size >= NB_LARGE)
+            memset(grown + old_size, 0, size - old_size);
+        return grown;
+    }
+    #else
     static inline void nb_free(void *data, size_t size) {
         if (size >= NB_LARGE)
             munmap(data, size);
         else
             free(data);
+    }
+
+    static inline void *nb_map(size_t size) {
+        void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return data == MAP_FAILED ? NULL : data;
     }
 
     static inline void *nb_grow(void *data, size_t old_size, size_t size) {
@@ -102,6 +116,7 @@ cdef extern from *:
         nb_free(data, old_size);
         return grown;
     }
+    #endif
     """
     uint64_t nb_fold(uint64_t a, uint64_t b) noexcept nogil
     uint64_t nb_load(const uint8_t* bytes) noexcept nogil
