@@ -60,7 +60,7 @@ cross: $(VENV)/.check
 	cat tests/release/other_systems.h >>$(CROSS)/include/pyconfig.h
 	$(BIN)/cython -3 nbtext/_kernel.pyx -o $(CROSS)/kernel.c
 	for system in $(OTHER_SYSTEMS); do \
-		$(BIN)/python -m ziglang cc -target $$system -I $(CROSS)/include -c $(CROSS)/kernel.c -o $(CROSS)/$$system.o || exit 1; done
+		$(BIN)/python -m ziglang cc -g0 -target $$system -I $(CROSS)/include -c $(CROSS)/kernel.c -o $(CROSS)/$$system.o || exit 1; done
 
 # The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
 PLAIN = tests/bayes tests/model tests/cli/test_main_job.py tests/documents/test_directory.py tests/documents/test_jsonl.py \
