@@ -12,7 +12,7 @@ from libc cimport errno
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport SIZE_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 import os
 from collections.abc import Sequence

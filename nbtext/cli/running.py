@@ -313,7 +313,7 @@ def open_documents(
                 says how many documents
     has_bar     whether a progress bar is shown on a terminal
     """
-    from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped
+    from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped, text_lengths
     from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
@@ -339,7 +339,7 @@ def open_documents(
             if len(read.unknown_encodings) > MAX_NAMED_ENCODINGS:
                 batch.unknown_encodings.clear()
             read.add_notes(batch)
-            found["characters"] += sum(sum(map(len, column)) for column in batch.columns)
+            found["characters"] += sum(map(sum, map(text_lengths, batch.columns)))
             counted.add(batch)
             if unit in FORMATS_OF_UNITS and counted.n_documents > 1 and source.path_of_lines:
                 what = f"each line is a document, and the model was trained on {unit}s"

@@ -45,6 +45,7 @@ from nbtext.documents.settings import (
 )
 from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
@@ -314,16 +315,14 @@ class Batch:
             found.append(label[0] if isinstance(label, tuple) else label)
         return found
 
-    def split(self, size: int, characters: int | None = None) -> list[Batch]:
+    def split(self, size: int, characters: float = inf) -> list[Batch]:
         """Split into batches of at most `size` >= 1 documents, and `characters` together unless one
         alone has more.
 
         The first has the notes and repair counts.
         """
-        lengths = (sum(map(len, texts)) for texts in zip(*self.columns, strict=True))
-        pieces = list(
-            cut(list(accumulate(lengths)), size, inf if characters is None else characters)
-        )
+        lengths = map(sum, zip(*map(text_lengths, self.columns), strict=True))
+        pieces = list(cut(list(accumulate(lengths)), size, characters))
         if len(pieces) < 2:
             return [self]
         return [self._slice(start, stop) for start, stop in pieces]
@@ -511,6 +510,14 @@ class Batch:
         elif self.line_numbers is None:
             hint = _hint_of_line(self.columns[0][row])
         return MissingLabel(what, where=self.place(row), hint=hint)
+
+
+def text_lengths(texts: Sequence[str]) -> list[int]:
+    """Return the number of characters of each text."""
+    return list(map(len, texts))
+
+
+text_lengths = choose_version(text_lengths)
 
 
 def _hint_of_line(line: str) -> str:

@@ -210,6 +210,13 @@ cdef class Column:
     def __len__(self):
         return self.n_rows
 
+    def __contains__(self, str wanted):
+        cdef size_t row, length = len(wanted.encode("utf-8", "surrogatepass"))
+        for row in range(self.n_rows):
+            if self.spans[row].length == length and self.text(row) == wanted:
+                return True
+        return False
+
     def __getitem__(self, row):
         if isinstance(row, slice):
             return [self.text(i) for i in range(*row.indices(self.n_rows))]
@@ -231,6 +238,33 @@ cdef class Column:
 
 
 Sequence.register(Column)
+
+
+def count_byte(bytes data, int wanted):
+    """Return how often a byte occurs; several times as fast as `bytes.count` of Python 3.13 and older."""
+    cdef const uint8_t* place = <const uint8_t*> PyBytes_AS_STRING(data)
+    cdef const uint8_t* end = place + PyBytes_GET_SIZE(data)
+    cdef size_t n = 0
+    while place < end:
+        place = <const uint8_t*> memchr(place, wanted, end - place)
+        if place == NULL:
+            break
+        place += 1
+        n += 1
+    return n
+
+
+def text_lengths(texts):
+    """Return the number of characters of each text, without a str of each."""
+    cdef Column column
+    cdef size_t row
+    cdef list lengths = []
+    if not isinstance(texts, Column):
+        return list(map(len, texts))
+    column = texts
+    for row in range(column.n_rows):
+        lengths.append(len(column.strings[row]) if column.spans[row].letters == NULL else column.spans[row].length)
+    return lengths
 
 
 def scan(bytes data, text_names, str id_name, other_names, str origin, size_t first_line):

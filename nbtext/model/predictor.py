@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -174,10 +173,9 @@ class Predictor:
         scores = self.score_batch(batch) if scores is None else scores
         self.note_too_long(batch)
         task = self.model.task
-        n_tokens = scores.n_tokens
-        n_known = scores.n_known
+        known = scores.known
         probabilities, decided = task.judge(*scores.evidence)
-        reasons = find_unknown(scores.known, decisions.min_known)
+        reasons = find_unknown(known, decisions.min_known)
         for row, reason in (batch.problems | batch.left_out).items():
             probabilities[row] = np.nan
             reasons[row] = str(reason)
@@ -188,7 +186,7 @@ class Predictor:
             batch.ids,
             [()] * len(batch),
             probabilities,
-            scores.known,
+            known,
             reasons,
             batch.list_labels(),
             decided,
@@ -196,18 +194,18 @@ class Predictor:
             rows=batch.rows,
         )
         calibration = task.calibration
-        threshold = task.calibration.outlier_threshold
         if calibration.likelihoods is not None:
             # an unknown token has the weight of a feature that no class has
-            unknown = (n_tokens - n_known)[:, None] * self.model.scorer.default
+            unknown = (scores.n_tokens - scores.n_known)[:, None] * self.model.scorer.default
             complete = np.asarray(scores.scores + unknown)
-            found = log_likelihood_per_token(complete, n_tokens)
+            found = log_likelihood_per_token(complete, scores.n_tokens)
             predictions.typicality = typicality(found, calibration.likelihoods)
             predictions.likelihoods = found
-            if threshold is not None:
-                predictions.outliers = [
-                    None if math.isnan(each) else each < threshold for each in found.tolist()
-                ]
+            if calibration.outlier_threshold is not None:
+                outliers = (found < calibration.outlier_threshold).tolist()
+                for row in np.flatnonzero(np.isnan(found)).tolist():
+                    outliers[row] = None
+                predictions.outliers = outliers
         return task.decide(predictions, decisions)
 
 

@@ -202,9 +202,10 @@ class OneLabel(Task):
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""
+        sets = [(label,) for label in self.labels]
         pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
         predictions = replace(
-            predictions, labels=[(self.labels[k],) if reason is None else () for k, reason in pairs]
+            predictions, labels=[sets[k] if reason is None else () for k, reason in pairs]
         )
         if len(predictions):
             if decisions.cost is not None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
+from nbtext.documents.batch import text_lengths
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter as PlainCounter
 from nbtext.features.counting import counter
@@ -223,6 +224,8 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     )
     assert list(texts) == list(texts) == found == texts
     assert (texts == found[1:], texts == ids, texts == None) == (False, False, False)  # noqa: E711
+    assert (found[-1] in texts, found[-1][::-1] in texts) == (True, False)
+    assert text_lengths(texts) == list(map(len, found))
     assert repr(texts) == repr(found)
     assert isinstance(texts, Sequence)
     assert pickle.loads(pickle.dumps(texts)) == found
