@@ -32,7 +32,7 @@ cdef struct Analysis:  # the settings of a counter, and the tables of words and 
 cdef inline int add_words(
     Words* words, Tree* tree, Token* tokens, size_t n_tokens, const uint8_t* letters, uint32_t* found
 ) except -1 nogil:
-    """Write the node of each word, added if missing."""
+    """Write the node of each word, added if missing; prefetch the nodes for `add_features`."""
     cdef WordSlot* slot
     cdef size_t i
     reserve_tokens(words, tokens, n_tokens)
@@ -43,7 +43,8 @@ cdef inline int add_words(
         if slot.high:
             found[i] = slot.value
         else:
-            found[i] = put_word(words, slot, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
+            found[i] = put_word(words, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
+        nb_prefetch(<Node*> tree.nodes.data + found[i])
     return 0
 
 

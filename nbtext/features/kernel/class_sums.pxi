@@ -5,7 +5,7 @@ cdef enum:
     GROUP_SHIFT = 40  # the upper 24 bits of `documents` are the class + 1, or 0 for a free slot
     LOG_SHIFT = 58  # the upper 6 bits of `occurrences` of a block's first slot are log2 of its size
     MAX_GROUPS = 0xFFFFFF
-    MAX_CURRENT = 0xFFFF  # occurrences in a node; then they are flushed
+    MAX_CURRENT = 0xFFFF - TOKEN_BATCH  # occurrences in a node before a batch of tokens; if there are more, they are flushed
     MAX_STEPS = 8  # probes in a block; if they do not suffice, the block grows
 
 cdef struct ClassSum:  # the sums of one class for one feature
@@ -48,24 +48,32 @@ cdef inline uint64_t add_features(
     cdef Node* node
     cdef uint64_t total = 0
     cdef uint32_t document
-    cdef size_t i
+    cdef Node* others[TOKEN_BATCH]  # nodes that have sums of another class, or large ones
+    cdef size_t i, end, n_others, first = 0
     pool.document += 1
     if pool.document == 0:  # after 2**32 documents
         for i in range(tree.count):
             nodes[i].document = 0
         pool.document = 1
     document = pool.document
-    for i in range(count):
-        if i + 2 * AHEAD < count:
-            nb_prefetch(&nodes[features[i + 2 * AHEAD]])
-            nb_prefetch(block_at(pool, nodes[features[i + AHEAD]].block))
-        node = &nodes[features[i]]
-        if node.group != group or node.occurrences == MAX_CURRENT:
-            switch_class(pool, node, group)
-        node.documents += node.document != document
-        node.document = document
-        node.occurrences += 1
-        total += node.hash
+    while first < count:
+        end = min(first + TOKEN_BATCH, count)
+        n_others = 0
+        for i in range(first, end):  # without a branch, because the class of the last use cannot be predicted
+            node = &nodes[features[i]]
+            others[n_others] = node
+            n_others += (node.group != group) | (node.occurrences > MAX_CURRENT)
+        for i in range(n_others):
+            nb_prefetch(block_at(pool, others[i].block))
+        for i in range(n_others):
+            switch_class(pool, others[i], group)
+        for i in range(first, end):
+            node = &nodes[features[i]]
+            node.documents += node.document != document
+            node.document = document
+            node.occurrences += 1
+            total += node.hash
+        first = end
     return mix64(total)
 
 

@@ -202,14 +202,15 @@ cdef class Counter:
         cdef int64_t[::1] to_ends, to_documents, to_occurrences
         cdef int32_t[::1] to_classes
         self.memories = []  # usually no document follows
-        if not a.is_growing:
-            self.order = columns = np.full(a.n_buckets, UNKNOWN, dtype=np.uint32)
+        if a.is_growing:
+            if self.order is None or self.n_ordered != a.tree.count:
+                self.list_vocabulary()
+            columns = self.order
+        else:
+            columns = np.full(a.n_buckets, UNKNOWN, dtype=np.uint32)
             for node in range(a.tree.count):
                 columns[(<const Node*> a.tree.nodes.data)[node].word] = <uint32_t> node
-        elif self.order is None or self.n_ordered != a.tree.count:
-            self.list_vocabulary()
-        columns = self.order
-        n_columns = len(self.order)
+        n_columns = len(columns)
         with nogil:
             n_sums = flush_sums(&self.pool, &a.tree)
         # one more than is written, so that the last address is valid
@@ -225,8 +226,6 @@ cdef class Counter:
             list_sums(
                 &self.pool, &a.tree, &columns[0], n_columns, &to_ends[0], &to_classes[0], &to_documents[0], &to_occurrences[0]
             )
-        if not a.is_growing:
-            self.order = None
         return document_table.ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
 
     def take_too_long(self):

@@ -120,10 +120,6 @@ cdef inline int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size
     """Replace each node by its child for the word at the same position; UNKNOWN if a tree that does not grow has none."""
     cdef uint64_t[TOKEN_BATCH] keys
     cdef size_t i, n, start = 0
-    if not is_growing and tree.n_pairs == 0:
-        for i in range(count):
-            nodes[i] = UNKNOWN
-        return 0
     while start < count:
         n = min(count - start, <size_t> TOKEN_BATCH)
         if is_growing:

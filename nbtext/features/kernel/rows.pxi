@@ -243,14 +243,11 @@ def entry_positions(indptr, indices, row_classes, w_indptr, w_classes):
     cdef const int32_t[::1] features = indices, wanted = row_classes, classes = w_classes
     positions = np.empty(len(indices), dtype=np.int64)
     cdef int64_t[::1] found = positions
-    cdef bint is_complete = True
+    cdef bint is_complete
     if len(row_classes) != len(indptr) - 1 or not is_indptr(starts, len(indices)) or not is_indptr(bounds, len(w_classes)):
         raise ValueError("the arrays of the rows do not fit each other")
-    if len(indices):
-        if len(w_classes) == 0:
-            raise ValueError("the list of entries lacks an entry of the rows")
-        with nogil:
-            is_complete = find_entries(starts, features, wanted, bounds, classes, found)
+    with nogil:
+        is_complete = find_entries(starts, features, wanted, bounds, classes, found)
     if not is_complete:
         raise ValueError("the list of entries lacks an entry of the rows")
     return positions

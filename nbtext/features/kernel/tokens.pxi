@@ -228,7 +228,7 @@ cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_
             node = slot.value
         else:
             node = normalize_word(a, s, letters + s.tokens[i].start, s.tokens[i].length)
-            put_word(&s.raw, slot, &s.tokens[i], letters, node)
+            put_word(&s.raw, &s.tokens[i], letters, node)
         s.found[n_found] = node
         n_found += node != LEFT_OUT
     return n_found
@@ -264,7 +264,7 @@ cdef inline uint32_t normalize_word(Analysis* a, Scratch* s, const uint8_t* word
     slot = seek(words, &token, letters)
     if slot.high:
         return slot.value
-    return put_word(words, slot, &token, letters, <uint32_t> words.count) if a.n_buckets else UNKNOWN
+    return put_word(words, &token, letters, <uint32_t> words.count) if a.n_buckets else UNKNOWN
 
 
 cdef inline int add_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:

@@ -97,9 +97,7 @@ cdef inline WordSlot* seek_long(const Words* words, const Token* token, const ui
         i = (i + 1) & words.long_words.mask
 
 
-cdef inline uint32_t put_word(
-    Words* words, WordSlot* slot, const Token* token, const uint8_t* letters, uint32_t value
-) noexcept nogil:
+cdef inline uint32_t put_word(Words* words, const Token* token, const uint8_t* letters, uint32_t value) noexcept nogil:
     """Insert a word for which `seek` returned a free slot, after `reserve_words`; return its value."""
     cdef uint64_t* starts = <uint64_t*> words.starts.data
     memcpy(<uint8_t*> words.letters.data + words.n_letters, letters + token.start, token.length)
@@ -108,13 +106,10 @@ cdef inline uint32_t put_word(
     starts[words.count] = words.n_letters
     if token.high:
         words.short_words.count += 1
-        if words.has_short_first:
-            place_word(&words.short_words, token.hash, WordSlot(token.low, token.high, value), True)
-        else:
-            slot[0] = WordSlot(token.low, token.high, value)
+        place_word(&words.short_words, token.hash, WordSlot(token.low, token.high, value), words.has_short_first)
     else:
         words.long_words.count += 1
-        slot[0] = WordSlot(token.low, <uint32_t> words.count, value)
+        place_word(&words.long_words, token.hash, WordSlot(token.low, <uint32_t> words.count, value), False)
     return value
 
 
