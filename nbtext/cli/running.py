@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -330,16 +329,17 @@ def open_documents(
     read = Batch([], (), [])  # the notes and repairs of all batches
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
     counted = ReadCount()
-    found = Counter[str]()  # characters
+    n_characters = 0
     with progress(source.size, unit=source.unit, is_wanted=has_bar and not run.quiet) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
+            nonlocal n_characters
             advance(block.size)
             source.skipped.update(batch.notes)
             if len(read.unknown_encodings) > MAX_NAMED_ENCODINGS:
                 batch.unknown_encodings.clear()
             read.add_notes(batch)
-            found["characters"] += sum(map(sum, map(text_lengths, batch.columns)))
+            n_characters += sum(map(sum, map(text_lengths, batch.columns)))
             counted.add(batch)
             if unit in FORMATS_OF_UNITS and counted.n_documents > 1 and source.path_of_lines:
                 what = f"each line is a document, and the model was trained on {unit}s"
@@ -351,7 +351,7 @@ def open_documents(
             for name, number in read.unknown_encodings.most_common(MAX_NAMED_ENCODINGS):
                 what = f"unknown encoding {name!r} in {number_of(number, 'document')}, read as {read_as}"
                 run.say(f"{what}; name the right one with --encoding")
-            share = read.repaired_bytes / max(1, found["characters"])
+            share = read.repaired_bytes / max(1, n_characters)
             if share > min_share:
                 what = f"replaced {number_of(read.repaired_bytes, 'invalid byte')}"
                 documents = number_of(read.repaired_documents, "document")

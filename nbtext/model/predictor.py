@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.conformal import log_likelihood_per_token, typicality
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, text_lengths
 from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
@@ -103,9 +103,8 @@ class Predictor:
         vocabulary = self.model.vocabulary
         if vocabulary is None or sum(map(len, columns)) > MAX_FEW:
             return False
-        return FEATURES_PER_CHARACTER * sum(len(text) for texts in columns for text in texts) < len(
-            vocabulary
-        )
+        n_characters = sum(map(sum, map(text_lengths, columns)))
+        return FEATURES_PER_CHARACTER * n_characters < len(vocabulary)
 
     def _score_few(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of a few texts by the part of the model that has their features."""

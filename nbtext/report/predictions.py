@@ -17,7 +17,15 @@ from nbtext.errors import SettingsError, printable
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS, Form
-from nbtext.report.records import FASTTEXT, FIELD_DECIMALS, HEADER_FORMAT, field_text, join_escaped
+from nbtext.report.records import (
+    FASTTEXT,
+    FIELD_DECIMALS,
+    HEADER_FORMAT,
+    field_text,
+    format_json,
+    format_values,
+    join_escaped,
+)
 from nbtext.report.result import Result
 from nbtext.report.settings import NAME_HINT
 
@@ -85,6 +93,8 @@ def predictions_result(
         FASTTEXT: lambda batch: format_fasttext(batch, top_k),
         "table": lambda batch: _table(batch, top_k, scores),
     }
+    if columns == ("id", "label", "probability") and not scores:
+        texts["jsonl"] = _json_lines
     return Result(
         predictions,
         (*columns, *scores),
@@ -155,31 +165,15 @@ def prediction_records(
     ones.
     """
     form = TASKS[batch.task].form
-    decimals = (
-        FIELD_DECIMALS
-        if form.is_list
-        else FIELD_DECIMALS + math.ceil(math.log10(max(1, len(batch.classes))))
-    )
+    decimals = _decimals(batch)
     if top_k is None and len(batch.classes) > MAX_SCORED[form.is_list]:
         top_k = FEW_SCORED
-    probabilities = _label_probabilities(batch, decimals)
-    known = batch.known.round(FIELD_DECIMALS).tolist()
+    columns = _first_columns(batch)
     scores = _scores(batch, top_k, decimals)
     further_scores = label_scores(batch, further, decimals)
     is_read = batch.is_read.tolist()
-    for row, labels in enumerate(batch.labels):
-        record: dict[str, Any] = {
-            "id": batch.ids[row],
-            form.label: plain_labels(form, labels),
-            form.probability: plain_labels(form, probabilities[row]),
-            "known": known[row],
-            "outlier": batch.outliers[row] if batch.outliers is not None else None,
-        }
-        if not form.is_list:
-            typicality = batch.typicality[row] if batch.typicality is not None else math.nan
-            record["typicality"] = (
-                None if math.isnan(typicality) else float(f"{typicality:.{FIELD_DECIMALS}g}")
-            )
+    for row, values in enumerate(zip(*columns.values(), strict=True)):
+        record: dict[str, Any] = dict(zip(columns, values, strict=True))
         record["scores"] = next(scores) if is_read[row] else None
         if batch.label_sets is not None:
             record[form.label_set] = list(batch.label_sets[row])
@@ -192,6 +186,49 @@ def prediction_records(
             record["reason"] = batch.reasons[row]
         record.update(zip(further, further_scores[row], strict=True))
         yield record
+
+
+def _decimals(batch: Predictions) -> int:
+    """Return the number of decimals of a probability; see `prediction_records`."""
+    if TASKS[batch.task].form.is_list:
+        return FIELD_DECIMALS
+    return FIELD_DECIMALS + math.ceil(math.log10(max(1, len(batch.classes))))
+
+
+def _first_columns(batch: Predictions) -> dict[str, Sequence[Any]]:
+    """Return the values of the first keys of each record."""
+    form = TASKS[batch.task].form
+    missing = [None] * len(batch)
+    shares = _label_probabilities(batch, _decimals(batch))
+    columns: dict[str, Sequence[Any]] = {
+        "id": batch.ids,
+        form.label: [plain_labels(form, each) for each in batch.labels],
+        form.probability: [plain_labels(form, each) for each in shares],
+        "known": batch.known.round(FIELD_DECIMALS).tolist(),
+        "outlier": batch.outliers or missing,
+    }
+    if not form.is_list:
+        found = () if batch.typicality is None else batch.typicality.tolist()
+        columns["typicality"] = [
+            None if math.isnan(each) else float(f"{each:.{FIELD_DECIMALS}g}") for each in found
+        ] or missing
+    return columns
+
+
+def _json_lines(batch: Predictions) -> str:
+    """Format the records of single labels as JSON lines, in few steps if all have the same keys."""
+    is_plain = batch.is_read.all() and set(batch.reasons) == {None} and batch.explanations is None
+    if not is_plain or len(batch.classes) > FEW_SCORED:
+        return "".join(format_json(record) + "\n" for record in prediction_records(batch))
+    columns = _first_columns(batch)
+    shares = batch.probabilities.round(_decimals(batch))
+    texts = map(format_values, [*columns.values(), *shares.T.tolist()])
+    keys, labels = (
+        ", ".join(format_json(name).replace("%", "%%") + ": %s" for name in names)
+        for names in (columns, batch.classes)
+    )
+    line = f'{{{keys}, "scores": {{{labels}}}}}\n'
+    return line * len(batch) % tuple(chain.from_iterable(zip(*texts, strict=True)))
 
 
 def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[dict[str, float]]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
-from nbtext.report.predictions import predictions_result
+from nbtext.report.predictions import prediction_records, predictions_result
 from nbtext.report.records import OUTPUT_FORMATS, format_json
 from nbtext.report.result import format_result, format_rows
 
@@ -108,7 +109,7 @@ def test_csv_and_json_round_trip(ids: list[str]) -> None:
 FIELD = st.text(st.characters(exclude_categories=())) | st.text('ab ,"\t\n\r\\\0', max_size=3)
 
 
-@given(rows=st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[FIELD] * n), max_size=3)))
+@given(rows=st.lists(st.tuples(FIELD) | st.tuples(FIELD, FIELD), max_size=3))
 def test_a_table_in_csv_is_that_of_the_csv_module(rows: list[tuple[str, ...]]) -> None:
     """Rows that need no quotes, which are joined, are what the csv module writes, too."""
     for form, delimiter in (("csv", ","), ("quoted tsv", "\t")):
@@ -118,6 +119,24 @@ def test_a_table_in_csv_is_that_of_the_csv_module(rows: list[tuple[str, ...]]) -
             csv.writer(file, delimiter=delimiter).writerow(row)
             lines.append(file.getvalue().removesuffix("\r\n") + "\n")
         assert format_rows(rows, form) == "".join(lines)
+
+
+LABEL = st.sampled_from(["no", "50 %s", None])
+SHARE = st.floats(0, 1) | st.sampled_from([1e-7, math.nan])
+
+
+@given(st.lists(st.tuples(FIELD, LABEL, SHARE), min_size=1, max_size=3))
+def test_json_lines_are_the_records(rows: list[tuple[str, str | None, float]]) -> None:
+    """Lines of records with the same keys, which are made of columns, are those of each record."""
+    ids, labels, shares = map(list, zip(*rows, strict=True))
+    batch = replace(
+        predictions_of(ids, labels),
+        classes=("no", "50 %s"),
+        probabilities=np.array([[each, 1 - each] for each in shares]),
+        typicality=np.array(shares),
+    )
+    lines = "".join(format_json(each) + "\n" for each in prediction_records(batch))
+    assert "".join(format_result(predictions_result([batch]), "jsonl")) == lines
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
