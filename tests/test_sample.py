@@ -16,6 +16,7 @@ WHOLE_FILES = {
     "tests/docs/test_makefile_example.py",
     "tests/docs/test_site.py",
     "tests/features/test_imports.py",
+    "tests/torture/test_torture.py",
 }
 EXAMPLE = """
 import pytest

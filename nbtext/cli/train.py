@@ -88,9 +88,9 @@ def train(given: Train) -> None:
     settings, except for the options of the group Model that you give. No text is read. Files of
     linear models hold counts only with --keep-sample, and those of a limited size hold none.
     """
-    # asked once, because a pipe has its beginning only once
-    is_refit = running.is_model_alone(given.sources, given.input)
     with running.model_output(given.output) as target:
+        # asked once, because a pipe has its beginning only once
+        is_refit = running.is_model_alone(given.sources, given.input)
         trained = _train(given, is_refit)
         saved = trained
         reduction = None

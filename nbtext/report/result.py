@@ -146,7 +146,7 @@ def format_rows(rows: Iterable[OutputRow], output_format: str) -> str:
     delimiter = "," if output_format == "csv" else "\t"
     try:
         text = "\n".join([*map(delimiter.join, texts), ""])
-    except TypeError:  # of a field that is no text
+    except TypeError:  # of a field that is not a str
         return format_rows((list(map(field_text, row)) for row in texts), output_format)
     if output_format == "markdown":
         return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)

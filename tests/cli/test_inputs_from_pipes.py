@@ -151,16 +151,25 @@ def answers(nbtext: Any, folder: Path, command: str) -> tuple[Any, ...]:
     return ran.status, ran.out, ran.err, content
 
 
-@pytest.mark.parametrize("command", EVERY)
-def test_a_pipe_is_read_like_a_file(nbtext: Any, folder: Path, command: str) -> None:
-    """The same result, and the same messages, from a FIFO in the place of a file."""
+def status_of_both(nbtext: Any, folder: Path, command: str, original: str = "") -> int:
+    """Return the status of a command, whose result and messages are the same from a FIFO as from a
+    file.
+
+    original  the file whose content is read; "" is the one that the command names
+    """
     name = command[command.index("{") + 1 : command.index("}")]
     path = folder / name
+    content = (folder / (original or name)).read_bytes()
+    path.write_bytes(content)
     expected = answers(nbtext, folder, command)
-    assert expected[0] == 0, expected
-    content = path.read_bytes()
     path.unlink()
     assert feed(path, content, lambda: answers(nbtext, folder, command)) == expected
+    return int(expected[0])
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_a_pipe_is_read_like_a_file(nbtext: Any, folder: Path, command: str) -> None:
+    assert status_of_both(nbtext, folder, command) == 0
 
 
 @pytest.mark.parametrize(
@@ -170,14 +179,7 @@ def test_a_picture_from_a_pipe_is_refused_like_a_file(
     nbtext: Any, folder: Path, command: str
 ) -> None:
     """Naming what it is opens it no second time."""
-    name = command[command.index("{") + 1 : command.index("}")]
-    path = folder / name
-    content = (folder / "picture").read_bytes()
-    path.write_bytes(content)
-    expected = answers(nbtext, folder, command)
-    assert expected[0] == 1
-    path.unlink()
-    assert feed(path, content, lambda: answers(nbtext, folder, command)) == expected
+    assert status_of_both(nbtext, folder, command, "picture") == 1
 
 
 def test_a_fifo_is_opened_once(folder: Path) -> None:

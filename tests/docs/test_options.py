@@ -26,7 +26,7 @@ COMMANDS = frozenset(cli.list_commands(click.Context(cli)))
 NAMED = re.compile(rf"nbtext ({'|'.join(sorted(COMMANDS))})\\b((?: [^|;:,.()`&]*)?)")
 # of other programs, each after its name
 FOREIGN = re.compile(
-    r"\b(?:pip|python|git|make|pytest|docker|systemctl|curl|gcc|cc|jq|sqlite3|xz|cron|uv|npm|node|mypy|"
+    r"\b(?:pip|python|git|make|pytest|docker|systemctl|curl|gcc|cc|jq|sqlite3|xz|cron|uvx?|npm|node|mypy|"
     r"tail|podman|hyperfine|ulimit|parallel|tar|fasttext|sort|dask|serve\.py|console\.py|tests/\S+\.py|\S+\.py)\b[^\n]*"
 )
 

@@ -162,21 +162,16 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(
     path.write_text(
         "".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in FRUIT * 50)
     )
-    whole = count_source(
-        open_source([str(path)], LABELED),
-        FeatureSettings(),
-        jobs=1,
-        sample_size=20,
-        has_several=True,
-    )
+
+    def counted(jobs: int) -> CorpusCounts:
+        source = open_source([str(path)], LABELED)
+        return count_source(
+            source, FeatureSettings(), jobs=jobs, sample_size=20, change=lambda batch: batch
+        )
+
+    whole = counted(1)
     monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
-    parts = count_source(
-        open_source([str(path)], LABELED),
-        FeatureSettings(),
-        jobs=3,
-        sample_size=20,
-        has_several=True,
-    )
+    parts = counted(3)
     assert parts.labels == whole.labels
     assert parts.label_sets == whole.label_sets
     for mine, other in zip(parts.statistics.entries, whole.statistics.entries, strict=True):
