@@ -61,6 +61,31 @@ def scan(
         The lines are not valid UTF-8.
     """
 
+def scan_rows(
+    data: bytes, dialect: Any, width: int, places: list[int], is_searched: bool
+) -> tuple[list[Sequence[str]], list[int], int, int] | None:
+    """Find the cells of some columns in the complete rows at the start of lines of CSV or TSV;
+    return None if a slower reader is needed.
+
+    That is if the rows have not all `width` cells, text precedes or follows quotes, a carriage
+    return is not of a line end, a row is longer than `dialect.limit`, or a quoted cell may have
+    lines that look like rows and `is_searched` asks for them.
+
+    Returns
+    -------
+    columns : list of Column
+        The cells of each column of `places`, which ascend from 0.
+    lines : list of int
+        The first line of each row, from 0.
+    n_bytes, n_lines : int
+        The size of the rows together, and of the blank lines among them.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        A cell is not valid UTF-8.
+    """
+
 def Counter(  # noqa: N802  a class, whose constructor this is
     *,
     analyzer: str = "word",

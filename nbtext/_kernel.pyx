@@ -43,6 +43,7 @@ include "numerics.pxi"
 include "documents/files.pxi"
 include "documents/scanner.pxi"  # JSON values
 include "documents/lines.pxi"  # flat JSON objects
+include "documents/tables.pxi"  # cells of CSV and TSV
 
 include "features/kernel/hashes.pxi"
 include "features/kernel/ngrams.pxi"

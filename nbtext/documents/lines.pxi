@@ -211,7 +211,7 @@ cdef class Column:
         return self.n_rows
 
     def __contains__(self, str wanted):
-        cdef size_t row, length = len(wanted.encode("utf-8", "surrogatepass"))
+        cdef size_t row, length = len((wanted or "").encode("utf-8", "surrogatepass"))  # a missing text is None
         for row in range(self.n_rows):
             if self.spans[row].length == length and self.text(row) == wanted:
                 return True

@@ -6,7 +6,7 @@ import csv
 import re
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
@@ -34,6 +34,7 @@ from nbtext.documents.settings import (
 )
 from nbtext.documents.streams import ByteStream, name_source, origin_of, warn
 from nbtext.errors import InputError, number_of
+from nbtext.kernel import choose_version
 from nbtext.records import dataclass, frozen
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ HEADER_ROWS = 100  # first rows that are compared with what may be a header
 MIN_NAME = 5  # characters; shorter ones may be a missing value, such as null
 MIN_ROWS = 3  # of them that are a comparison
 NAME_SHARE = 0.05  # of these rows that may look like names as well
+MAX_REJECTED = 8  # blocks of a file that the scanner of rows rejects before it is not asked again
 USUAL_NAMES = str.split(
     "text label labels id body class category document sentence sentiment target"
 )
@@ -75,6 +77,16 @@ _number_cell = re.compile(r"\s*[-+]?\d[-\d.,:/ TZ]*%?\s*")
 _column_name = re.compile(r"(?=.{1,40}$)[^\W\d][\w.:/-]*(?: [\w.:/-]+){0,2}")
 
 
+def scan_rows(
+    data: bytes, dialect: Dialect, width: int, places: list[int], is_searched: bool
+) -> tuple[list[Sequence[str]], list[int], int, int] | None:
+    """Return None: the lines need a slower reader."""
+    return None
+
+
+scan_rows = choose_version(scan_rows)
+
+
 @dataclass
 class RowGroup:
     """Some rows of a table, without blank ones.
@@ -82,6 +94,9 @@ class RowGroup:
     Attributes
     ----------
     cells : list of list of str
+        Of each row, if the scanner has not found them.
+    columns : dict of int to sequence of str
+        The cells of the columns that are read, by place, if the scanner has found them.
     spans : list of tuple of int
         The numbers of the first and the last line of each row.
     problems : dict of int to InputError
@@ -97,6 +112,7 @@ class RowGroup:
     """
 
     cells: list[list[str]] = field(default_factory=list)
+    columns: Mapping[int, Sequence[str]] = field(default_factory=dict)
     spans: list[tuple[int, int]] = field(default_factory=list)
     problems: dict[int, InputError] = field(default_factory=dict)
     repaired: Counter[int] = field(default_factory=Counter)
@@ -173,6 +189,10 @@ class LineFeed:
     keeps_lines : bool
     first_kept : int
         The number of the first line that `take` has: of a row that may be read again, or written.
+    table : Table, optional
+        What the rows have in common, if `scan` may read them.
+    is_searched : bool
+        Whether rows within a cell were not told yet.
 
     Parameters
     ----------
@@ -189,16 +209,61 @@ class LineFeed:
         self._kept: list[str] = []
         self.path = stream.path
         self._encoding = options.encoding
+        self.table: Table | None = None
         self._told = set[str]()
-        self._blocks = map(self._decode, read_line_blocks(read_raw_blocks(stream), dialect.limit))
+        self.is_searched = dialect.is_quoted and not dialect.is_escaped
+        self._rest = b""  # of the lines that were scanned: the row that is open at their end
+        self._n_rejected = 0
+        self._ahead = deque[LineBlock]()  # read, but not decoded
+        self._blocks = read_line_blocks(read_raw_blocks(stream), dialect.limit)
 
     def read_from(self, line: int) -> Iterator[str]:
         """Return the lines from this number on, which is kept or the next one; another iterator
         over the lines must not be used after that.
         """
-        stop = self.first_kept + len(self._kept)
-        again = (self._kept[number - self.first_kept] for number in range(line, stop))
-        return chain(again, chain.from_iterable(self._blocks), self._end())
+        yield from self.lines_of(line, self.first_kept + len(self._kept))
+        for lines in map(self._decode, iter(self._take_block, None)):
+            yield from lines
+        self._check_open(self.size)
+
+    def _take_block(self) -> LineBlock | None:
+        return self._ahead.popleft() if self._ahead else next(self._blocks, None)
+
+    def scan(self) -> RowGroup | None:
+        """Return the rows of the lines that are kept and of the next block, up to the last one that
+        is complete; None if `read_from` must return these lines.
+        """
+        table = self.table
+        if table is None or self.oddities or self._n_rejected == MAX_REJECTED:
+            return None
+        if self._kept:
+            self._rest = "".join(self._kept).encode()
+            self._kept = []
+        following = self._take_block()
+        data = self._rest
+        self._rest = b""
+        if following is not None and not following.is_too_long:
+            data += following.data
+            following = None
+            places = sorted({0, *chain.from_iterable(table.places.values())})
+            found = None
+            if not _has(data, BOM.encode()):
+                width = len(table.names)
+                with suppress(UnicodeError):
+                    found = scan_rows(data, self.dialect, width, places, self.is_searched)
+            if found is not None and not table.find_like_header(found[0][0]):
+                self._check_backslashes(data, self.first_kept)
+                columns, lines, n_bytes, n_lines = found
+                spans = [(line + self.first_kept,) * 2 for line in lines]
+                self.first_kept += n_lines
+                self._rest = data[n_bytes:]
+                return RowGroup(
+                    columns=dict(zip(places, columns, strict=True)), spans=spans, size=n_bytes
+                )
+        self._n_rejected += 1
+        whole = LineBlock(data, self.first_kept, 0) if data else None
+        self._ahead.extend(filter(None, (whole, following)))
+        return None
 
     def lines_of(self, first: int, last: int) -> list[str]:
         """Return the lines with these numbers; [] if they are not kept."""
@@ -246,21 +311,20 @@ class LineFeed:
             except InputError as problem:
                 self.oddities[first_line + line] = problem
                 texts[line] = ""
-        if self.dialect.is_csv and _has(data, b'\\"'):
-            mark = re.escape(separator.encode())
-            if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
-                line = first_line + data.count(b"\n", 0, found.start())
-                self.tell(line, "a backslash precedes a quote", ESCAPE_HINT)
-        last = texts.pop()
+        self._check_backslashes(data, first_line)
         lines = [text + "\n" for text in texts]
-        lines.append(last + "\n" if data.endswith(b"\n") else last)
+        if not data.endswith(b"\n"):
+            lines[-1] = texts[-1]
         self.size += len(data)
         self._kept += lines
         return lines
 
-    def _end(self) -> Iterator[str]:
-        self._check_open(self.size)
-        yield from ()
+    def _check_backslashes(self, data: bytes, first_line: int) -> None:
+        if self.dialect.is_csv and _has(data, b'\\"'):
+            mark = re.escape(self.dialect.separator.encode())
+            if found := re.search(rb'\\"(?!%s)[^"\r\n]' % mark, data):
+                line = first_line + data.count(b"\n", 0, found.start())
+                self.tell(line, "a backslash precedes a quote", ESCAPE_HINT)
 
     def _check_open(self, size: int) -> None:
         limit = self.dialect.limit
@@ -271,7 +335,7 @@ class LineFeed:
 
 def _has(data: bytes, mark: bytes) -> bool:
     """Return whether bytes contain a mark; the first byte of it is sought much faster."""
-    return mark[:1] in data and mark in data
+    return mark[0] in data and mark in data
 
 
 def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
@@ -289,10 +353,10 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
     """
     group = RowGroup()
     width = 0  # the number of cells of the first row; 0: none was yielded yet
+    # whether the next group, behind the first row, is what tells whether that is a header
+    is_compared = True
     # the numbers of the last line of the last row, and of the line before the reader begins
     last = before = n_skipped
-    # whether rows within a cell were not told yet
-    is_searched = feed.dialect.is_quoted and not feed.dialect.is_escaped
     reader = feed.dialect.open(islice(feed.read_from(1), n_skipped, None))
 
     def end_group() -> RowGroup:
@@ -320,10 +384,12 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
 
     def end_block() -> RowGroup | None:
         """Count the bytes that were read when a row ends; return the group before them."""
-        nonlocal width
+        nonlocal width, is_compared
         ended = None
-        is_large = len(group.cells) > HEADER_ROWS or group.size > PARSED_GROUP_BYTES
-        if group.cells and (not width or (group.size and is_large)):
+        is_many = len(group.cells) > HEADER_ROWS
+        is_large = group.size and (is_many or group.size > PARSED_GROUP_BYTES)
+        if group.cells and (not width or is_large or (is_many and is_compared)):
+            is_compared = not width
             width = width or len(group.cells[0])
             ended = end_group()
         group.size += feed.size
@@ -331,6 +397,7 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
         return ended
 
     while True:
+        reason = ""
         try:
             for columns in reader:
                 first = last + 1
@@ -338,30 +405,38 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
                 if columns or last in feed.oddities:
                     group.cells.append(columns)
                     group.spans.append((first, last))
-                if last > first and is_searched:
+                if last > first and feed.is_searched:
                     lines = feed.lines_of(first, last)
-                    is_searched = not feed.dialect.are_like_rows(lines, len(columns))
-                    if not is_searched:
+                    if feed.dialect.are_like_rows(lines, len(columns)):
+                        feed.is_searched = False
                         feed.tell(
                             first, "a quoted column has lines that look like rows", PLAIN_HINT
                         )
-                if (feed.size or not width) and (ended := end_block()):
+                if (feed.size or is_compared) and (ended := end_block()):
                     yield ended
-            break
+                    if feed.table is not None:
+                        break
+            else:
+                break
         except csv.Error as error:
             reason = str(error)
         except InputError as error:
             raise error.locate(f"{origin_of(feed.path)}{last + 1}") from None
-        first = last + 1
-        columns, last, problem = _read_again(feed, first, reader.line_num + before, width, reason)
+        if reason:
+            first = last + 1
+            n_read = reader.line_num + before
+            columns, last, problem = _read_again(feed, first, n_read, width, reason)
+            if problem is not None:
+                group.problems[len(group.cells)] = problem
+            group.cells.append(columns)
+            group.spans.append((first, last))
+            if ended := end_block():
+                yield ended
+        while not group.cells and (scanned := feed.scan()):
+            yield scanned
+            last = feed.first_kept - 1
         reader = feed.dialect.open(feed.read_from(last + 1))
         before = last
-        if problem is not None:
-            group.problems[len(group.cells)] = problem
-        group.cells.append(columns)
-        group.spans.append((first, last))
-        if ended := end_block():
-            yield ended
     ended = end_group()
     if feed.keeps_lines:
         ended.tail = feed.take()
@@ -654,7 +729,7 @@ class Table:
             take_columns(
                 self.names,
                 self.places,
-                lambda place: [each[place] for each in cells],
+                lambda place: group.columns.get(place) or [each[place] for each in cells],
                 self.settings,
             ),
             self.settings,
@@ -667,20 +742,25 @@ class Table:
         batch.left_out |= headers
         return batch.count_repairs(group.repaired.values())
 
+    def find_like_header(self, firsts: Iterable[str]) -> list[int]:
+        """Return the rows whose first cell is the name of a column."""
+        header = {name.lower() for name in self.header or []}
+        longest = max(map(len, header), default=-1)
+        stripped = map(str.strip, firsts)
+        return [
+            row
+            for row, cell in enumerate(stripped)
+            if len(cell) <= longest and cell.lower() in header
+        ]
+
     def _find_headers(self, group: RowGroup) -> dict[int, str]:
         """Return the rows that are left out, because they are of the header, with the reason; a
         header with another order of the columns is a problem.
         """
         found = {}
         header = [name.lower() for name in self.header or []]
-        longest = max(map(len, header), default=-1)
-        firsts = (cells[0].strip() if cells else "" for cells in group.cells)
-        alike = [
-            row
-            for row, cell in enumerate(firsts)
-            if len(cell) <= longest and cell.lower() in header
-        ]
-        for row in alike:
+        firsts = (cells[0] if cells else "" for cells in group.cells)
+        for row in self.find_like_header(firsts):
             cells = [cell.strip().lower() for cell in group.cells[row]]
             if cells == header:
                 found[row] = HEADERS[0]
@@ -770,6 +850,8 @@ def read_table(
         [name.strip() for name in first] if is_header else None,
         second.spans[n_more - 1][1] if n_more else 0,
     )
+    if not (settings.rows_for or is_escaped or is_plain) and separator not in ' "':
+        feed.table = table
     groups = chain([second] if is_header else [header, second], groups)
     del second, following
     rows: TableRows | None = None
@@ -797,7 +879,7 @@ def read_table(
     for group in groups:
         if rows is not None:
             rows = replace(rows, rows=group.kept, tail=group.tail)
-        if group.cells or rows is not None:
+        if group.spans or rows is not None:
             block = Block(partial(table.parse, group, rows), stream.newly_read(), group.size)
             del group
             yield block

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nbtext.documents import tables
 from nbtext.documents.batch import join_batches
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.formats import FORMATS
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
+from nbtext.kernel import PLAIN_VERSIONS
 
 NUMBERED = {"text_field": ("2",), "label_field": "1"}
 cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_size=6)
@@ -76,6 +78,43 @@ def test_blocks_of_any_size_give_the_same_rows(
         ]
 
     assert outcome(size) == outcome(10_000)
+
+
+raw = st.text(st.sampled_from('ab ",\t\r\né\ufeff\\'), max_size=5)
+quoted = cells.map(lambda cell: '"' + cell.replace('"', '""') + '"')
+
+
+@pytest.mark.filterwarnings("ignore::nbtext.errors.AssumptionWarning")
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.lists(quoted | quoted | st.sampled_from(["a", "", "text"]) | raw, min_size=2, max_size=2)
+    ),
+    st.integers(1, 60),
+    st.sampled_from(["csv", "tsv"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_the_scanner_finds_the_cells_of_the_slower_reader(
+    stream_of: Any, rows: Any, table: list[Any], size: int, form: str, ending: str
+) -> None:
+    """Whatever is in the rows behind those that are compared with the header, cut anywhere."""
+    # more bytes than the format is recognized by, and more rows than are compared
+    known = [["label", "text"], ["a", "b" * 70_000], *([["a", "b"]] * 110)]
+    delimiter = "," if form == "csv" else "\t"
+    content = ending.join(map(delimiter.join, [*known, *table, *known[2:20], *table])).encode()
+    settings = InputSettings()
+
+    def outcome(scan: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tables, "scan_rows", scan)
+            blocks = FORMATS[form].load("reader")(
+                stream_of(content, size), ReadOptions(encoding_of(settings), settings)
+            )
+            batches = [block.batch() for block in blocks]
+        problems = [str(each) for batch in batches for each in batch.problems.values()]
+        return rows(batches), problems, sum(len(batch.left_out) for batch in batches)
+
+    assert outcome(tables.scan_rows) == outcome(PLAIN_VERSIONS["scan_rows"])
 
 
 @settings(max_examples=60)
