@@ -58,7 +58,7 @@ class JudgedDocuments:
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """Return the documents of all parts."""
-        columns: dict[str, Any] = {
+        columns = {
             field.name: np.concatenate([getattr(part, field.name) for part in parts])
             for field in fields(cls)
             if getattr(parts[0], field.name) is not None
@@ -84,9 +84,12 @@ class JudgedDocuments:
 
     def take(self, rows: slice | Integers | Mask) -> Self:
         """Return some of the documents."""
-        beside = (self.lengths, self.classes, self.weights, self.contents)
-        taken = (None if column is None else column[rows] for column in beside)
-        return type(self)(self.scores[..., rows, :], *taken)  # type: ignore[arg-type]
+        beside = {  # the columns but the scores, which come first
+            field.name: column[rows]
+            for field in fields(self)[1:]
+            if (column := getattr(self, field.name)) is not None
+        }
+        return replace(self, scores=self.scores[..., rows, :], **beside)
 
     def with_scores(self, scores: Floats) -> Self:
         """Return the documents with other scores."""
