@@ -79,8 +79,8 @@ cdef int read_file(const char* path, size_t limit, Content* content) noexcept no
 
 def read_files(list paths not None, size_t limit):
     """Return the content of each file, or its error number; see `files.read_files`."""
-    cdef Py_ssize_t i, n_files = len(paths)
-    cdef size_t start = 0
+    cdef Py_ssize_t i, first, last = 0, n_files = len(paths)
+    cdef size_t start
     cdef Content content = Content(Buffer(NULL, 0), 0)
     cdef Buffer files = Buffer(NULL, 0)  # File
     cdef File* file
@@ -92,17 +92,22 @@ def read_files(list paths not None, size_t limit):
         for i in range(n_files):
             path = <bytes?> names[i]
             file[i] = File(PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0, 0)
-        with nogil:
-            for i in range(n_files):
-                if file[i].error == 0:
-                    file[i].error = read_file(file[i].name, limit, &content)
-                file[i].end = content.size
-        for i in range(n_files):
-            if file[i].error:
-                contents.append(file[i].error)
-            else:
-                contents.append((<const char*> content.buffer.data)[start : file[i].end])
-            start = file[i].end
+        while last < n_files:  # some files at a time, so that their memory is used again
+            first = last
+            start = 0
+            content.size = 0
+            with nogil:
+                while last < n_files and content.size < MORE:
+                    if file[last].error == 0:
+                        file[last].error = read_file(file[last].name, limit, &content)
+                    file[last].end = content.size
+                    last += 1
+            for i in range(first, last):
+                if file[i].error:
+                    contents.append(file[i].error)
+                else:
+                    contents.append((<const char*> content.buffer.data)[start : file[i].end])
+                start = file[i].end
         return contents
     finally:
         release_all([&content.buffer, &files, NULL])
