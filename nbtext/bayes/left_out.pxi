@@ -101,7 +101,8 @@ cdef inline bint add_feature(
     cdef int32_t own, count
     cdef int64_t first = corpus.counted.starts[uses.feature], last = corpus.counted.starts[uses.feature + 1]
     cdef int64_t everywhere = corpus.everywhere[uses.feature] if has_base else 0
-    cdef bint is_dense = <size_t> (last - first) * SHARE >= corpus.n_classes
+    # a row of all classes takes longer to fill than it saves if it is added once
+    cdef bint is_dense = uses.end - uses.keys > 1 and <size_t> (last - first) * SHARE >= corpus.n_classes
     cdef bint[MAX_REMOVED + 1] is_filled
     cdef double* values
     cdef double* rests

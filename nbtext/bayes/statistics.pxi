@@ -2,6 +2,10 @@
 #
 # Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
 
+cdef enum:
+    MAX_KEPT = 1 << 22  # bytes of keys that are kept for the next call
+
+cdef list memories = []  # that no thread uses
 cdef int64_t NO_CLASS = 0x80000000
 
 
@@ -198,7 +202,7 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
     cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
     cdef const double[:, ::1] table = logarithms[2]
     cdef Py_ssize_t n_rows = len(starts) - 1, n_smoothings = len(alphas)
-    cdef LeftOutMemory memory = LeftOutMemory()
+    cdef LeftOutMemory memory = memories.pop() if memories else LeftOutMemory()  # new memory has to be mapped, page by page
     cdef bint is_part = len(counts) == len(features) and is_indptr(starts, len(features))
     if not is_part or len(own_starts) != len(starts) or not is_indptr(own_starts, len(own)):
         raise ValueError("the arrays of the rows do not fit each other")
@@ -230,6 +234,8 @@ def left_out_sums(rows, own_pairs, all_copies, corpus, everywhere, n_classes, lo
     reserve(&memory.rests, (MAX_REMOVED + 1) * n_smoothings, sizeof(double))
     with nogil:
         is_part = sum_rows(&left_out, n_rows, &whole, &logs, memory) > 0
+    if memory.keys.size <= MAX_KEPT:
+        memories.append(memory)
     if not is_part:
         raise ValueError("a document is not part of the corpus")
     if everywhere is not None:
