@@ -28,32 +28,18 @@ class Column(Sequence[str]):
     def __len__(self) -> int: ...
 
 def scan(
-    data: bytes,
-    text_names: Sequence[str],
-    id_name: str,
-    other_names: Sequence[str],
-    origin: str,
-    first_line: int,
-) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
+    data: bytes, text_names: Sequence[str], other_names: Sequence[str]
+) -> tuple[Sequence[Sequence[str]], Sequence[list[str | bytes | None]]] | None:
     """Parse lines that are flat JSON objects; return None if a line needs the standard library's
     parser.
-
-    Parameters
-    ----------
-    origin : str
-        The id of a line without one is this and the number of the line.
-    first_line : int
-        The number of the first line.
 
     Returns
     -------
     texts : sequence of Column
         The values of each key of `text_names`.
-    ids : list of str
     others : sequence of list of (str, bytes or None)
         The values of each key of `other_names`: texts, and the JSON of lists; None for null, "" and
-        a missing key. Numbers and booleans are as Python spells them; white space at the ends is
-        removed from ids only.
+        a missing key. Numbers and booleans are as Python spells them.
 
     Raises
     ------

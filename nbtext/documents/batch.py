@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate, chain, islice
 from math import inf
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from nbtext.documents.blocks import ReadOptions, cut
 from nbtext.documents.decompression import too_long
@@ -133,6 +134,34 @@ class Block:
         in memory.
         """
         return self.n_bytes > LARGE_BYTES
+
+
+class Places(Sequence[str]):
+    """The places of documents, which are their ids if they have no others. A place is made when it
+    is asked for.
+
+    Parameters
+    ----------
+    origin : str
+        What each place begins with.
+    numbers : sequence of int or str
+        What follows it.
+    """
+
+    def __init__(self, origin: str, numbers: Sequence[int | str]) -> None:
+        self._origin = origin
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._origin.__add__, map(str, self._numbers))
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            return Places(self._origin, self._numbers[rows])
+        return f"{self._origin}{self._numbers[rows]}"
 
 
 @dataclass
@@ -268,17 +297,11 @@ class Batch:
         """Return the labels of each document as a list; None if they are not known."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]
 
-    def known_labels(self) -> list[tuple[str, ...]]:
-        """Return the labels of each document; InputError for the first that could not be read, or
-        has no label.
-        """
-        lists = self.list_labels()
-        if self.problems or None in lists:
-            row = min(
-                [*self.problems, *(row for row, labels in enumerate(lists) if labels is None)]
-            )
-            raise self.refusal(row)
-        return cast("list[tuple[str, ...]]", lists)
+    def check_labels(self) -> None:
+        """Raise InputError for the first document that could not be read, or has no label."""
+        if self.problems or None in self.labels:
+            unlabeled = (row for row, label in enumerate(self.labels) if label is None)
+            raise self.refusal(min([*self.problems, *unlabeled]))
 
     def refusal(self, row: int) -> InputError:
         """Return the error of a document that could not be read or has no label, where it should be
@@ -605,7 +628,7 @@ def make_batch(
     numbers: Sequence[int | str],
     problems: Mapping[int, InputError],
     names_of: Callable[[int], Sequence[str]],
-    scanned: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
+    scanned: Sequence[Sequence[str]] | None = None,
 ) -> Batch:
     """Return documents of the values of their fields. A document with an error is a problem.
 
@@ -620,8 +643,8 @@ def make_batch(
         The error of each row that could not be divided into fields.
     names_of : callable
         Returns the keys or columns of a document, for messages.
-    scanned : tuple, optional
-        The ids, and the texts of each field, if a scanner has found them already.
+    scanned : sequence of sequence of str, optional
+        The texts of each field, if a scanner has found them already.
     """
     missing = [None] * len(numbers)
     found = dict(problems)
@@ -633,13 +656,15 @@ def make_batch(
         return read_each(values, partial(read_text_value, name=name), found)
 
     texts: Sequence[Sequence[Any]]
+    ids: Sequence[str] = Places(origin, numbers)
+    if any(given := read(settings.id_field)):
+        stripped = [text.strip() if text else "" for text in given]
+        if "" in stripped:
+            stripped = [own or ids[row] for row, own in enumerate(stripped)]
+        ids = stripped
     if scanned is not None:
-        ids, texts = scanned
+        texts = scanned
     else:
-        ids = [
-            name_of(text) or f"{origin}{number}"
-            for text, number in zip(read(settings.id_field), numbers, strict=True)
-        ]
         texts = [read(name) for name in settings.text_field]
         limit = settings.max_document_bytes
         for row, own in enumerate(zip(*texts, strict=True)):
@@ -804,6 +829,12 @@ def read_each(
     """
     known: dict[Any, Any] = {}
     found = []
+    if set(map(type, values)) <= {str, type(None)}:
+        distinct = dict.fromkeys(values)
+        with suppress(InputError):
+            known.update((value, read(value)) for value in distinct)
+        if len(known) == len(distinct):
+            return list(map(known.__getitem__, values))
     for row, value in enumerate(values):
         is_known = value is None or type(value) is str
         if not (is_known and value in known):

@@ -38,13 +38,8 @@ ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
 
 
 def scan(
-    data: bytes,
-    text_names: Sequence[str],
-    id_name: str,
-    other_names: Sequence[str],
-    origin: str,
-    first_line: int,
-) -> tuple[Sequence[Sequence[str]], Sequence[str], Sequence[list[str | bytes | None]]] | None:
+    data: bytes, text_names: Sequence[str], other_names: Sequence[str]
+) -> tuple[Sequence[Sequence[str]], Sequence[list[str | bytes | None]]] | None:
     """Return None: the lines need a slower parser."""
     return None
 
@@ -97,11 +92,11 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         return None
     data = lines.block.data
     first = lines.block.first_line
-    names = [*settings.label_names, *settings.options_of_fields]
-    found = scan(data, settings.text_field, settings.id_field, names, lines.origin, first)
+    names = [*settings.label_names, *settings.options_of_fields, settings.id_field]
+    found = scan(data, settings.text_field, names)
     if found is None:
         return None
-    texts, ids, others = found
+    texts, others = found
     has_rule = settings.folder is not None or settings.label_separator is not None
     if has_rule and None in others[0]:
         # a missing key is the label of the folder; with a separator, an empty text has none
@@ -122,10 +117,10 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         columns,
         settings,
         origin=lines.origin,
-        numbers=range(first, first + len(ids)),
+        numbers=range(first, first + len(texts[0])),
         problems={},
         names_of=names_of,
-        scanned=(ids, texts),
+        scanned=texts,
     )
     return None if batch.problems else batch
 

@@ -16,6 +16,9 @@ cdef struct Span:  # an ASCII text, or the length in bytes of another one
     size_t length
 
 
+cdef Buffer free_unescaped  # of a block that is gone, for the next one
+
+
 cdef class Lines:
     """The lines of a block, and the values of the wanted keys in each."""
 
@@ -28,13 +31,19 @@ cdef class Lines:
         size_t n_names, n_lines, n_others
 
     def __init__(self, bytes data, list names):
+        global free_unescaped
         self.data = data
         self.names = names
         self.n_names = len(names)
+        self.scanner.unescaped = free_unescaped
+        free_unescaped = Buffer(NULL, 0)
         self.scanner.at = <const uint8_t*> PyBytes_AS_STRING(data)
         self.scanner.end = self.scanner.at + PyBytes_GET_SIZE(data)
 
     def __dealloc__(self):
+        global free_unescaped
+        if self.scanner.unescaped.size <= MAX_KEPT_BYTES:
+            free_unescaped, self.scanner.unescaped = self.scanner.unescaped, free_unescaped
         release_all([&self.values, &self.others, &self.scanner.unescaped, NULL])
 
     cdef bint begin_line(self) noexcept nogil:
@@ -140,22 +149,6 @@ cdef class Lines:
                 column.spans[line].letters = NULL
         column.n_rows = self.n_lines
         return column
-
-    cdef list ids(self, size_t name, str origin, size_t first_line):
-        """Return the values of a key, strings, numbers or booleans, as ids; where there is none, the origin and the line.
-
-        Return None if one is a list, or a number that must be formatted by the standard library.
-        """
-        cdef list ids = []
-        cdef const JsonValue* value
-        cdef size_t line
-        for line in range(self.n_lines):
-            value = self.value_of(line, name)
-            if value.kind == LIST or (value.kind == SPELLED and value.letters == NULL):
-                return None
-            text = "" if value.kind == NOTHING else self.text_of(value).strip()
-            ids.append(text or f"{origin}{first_line + line}")
-        return ids
 
     cdef list labels(self, size_t name):
         """Return the values of a key as text: strings, numbers and booleans; None for null, an empty string or a missing key.
@@ -267,16 +260,14 @@ def text_lengths(texts):
     return lengths
 
 
-def scan(bytes data, text_names, str id_name, other_names, str origin, size_t first_line):
+def scan(bytes data, text_names, other_names):
     """Parse lines that are flat JSON objects; see `_kernel.pyi`."""
-    cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, id_name, *other_names)])
+    cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, *other_names)])
     cdef size_t i, n_texts = len(text_names)
     if not lines.take_lines():
         return None
     for i in range(lines.n_others):
         lines.text_of(<const JsonValue*> lines.others.data + i)  # raises an error if it is not valid UTF-8
     texts = [lines.column(i) for i in range(n_texts)]
-    ids = lines.ids(n_texts, origin, first_line)
-    others = [lines.labels(i) for i in range(n_texts + 1, lines.n_names)]
-    is_unusual = ids is None or any(values is None for values in (*texts, *others))
-    return None if is_unusual else (texts, ids, others)
+    others = [lines.labels(i) for i in range(n_texts, lines.n_names)]
+    return None if None in texts or None in others else (texts, others)

@@ -6,8 +6,7 @@ import threading
 from collections import Counter as Numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +39,9 @@ from nbtext.records import frozen
 ALL_HASHES = 2**64  # above every document's hash
 
 
+EXCESS = 1 / 8  # of a sample, by which more hashes are known before the bound falls
+
+
 class Bound:
     """The upper bound of the hashes that a corpus's sample can still have; it falls as documents
     are counted.
@@ -63,7 +65,7 @@ class Bound:
         with self._lock:
             self._hashes.append(hashes)
             self._n_hashes += len(hashes)
-            if self._n_hashes > 2 * self._size:
+            if self._n_hashes > self._size * (1 + EXCESS):
                 smallest = np.partition(np.concatenate(self._hashes), self._size - 1)[: self._size]
                 self._hashes = [smallest]
                 self._n_hashes = self._size
@@ -97,6 +99,7 @@ class Reservoir:
         self._bound = bound or Bound(size)
         self._pieces: list[DocumentTable] = []
         self.below = self._bound.below
+        self._pieces_below = self.below  # the bound when the pieces were last reduced
 
     def keep(self, documents: DocumentTable) -> None:
         """Add documents, in any order."""
@@ -106,11 +109,11 @@ class Reservoir:
             if self._spill.add(documents) and self._n_entries > stored_documents.RUN_ENTRIES:
                 self.store()
             return
-        below = self._bound.add(documents.hashes)
-        if below < self.below:
-            self.below = below
+        self.below = self._bound.add(documents.hashes)
+        if self.below <= self._pieces_below // 2:
+            self._pieces_below = self.below
             for place, piece in enumerate(self._pieces):  # copies of all would double the memory
-                self._pieces[place] = piece.below(below)
+                self._pieces[place] = piece.below(self.below)
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
             self._pieces = [self.take_all()]  # the bound does not separate equal hashes
 
@@ -617,10 +620,12 @@ class CorpusCounter:
         counting = self._begin(batch)
         self._has_lists |= batch.has_lists
         self._has_weights |= batch.weights is not None
-        lists = batch.known_labels()
-        keys = list(zip(lists, batch.weights or repeat(WEIGHT_UNIT), strict=False))
-        codes = {key: self._code(*key, lists, batch) for key in dict.fromkeys(keys)}
-        classes = np.array(list(map(codes.__getitem__, keys)), dtype=np.int32)
+        batch.check_labels()
+        keys: Sequence[Any] = batch.labels
+        if batch.weights is not None:
+            keys = list(zip(keys, batch.weights, strict=True))
+        codes = {key: self._code(key, batch) for key in dict.fromkeys(keys)}
+        classes = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
         documents = counting.count(batch.features, classes, self._reservoir.below)
         if batch.groups:
             groups = np.array(batch.groups, dtype=object)
@@ -653,13 +658,17 @@ class CorpusCounter:
                 self._reservoir = Reservoir(None, self._sorted_codes, None)
         return self._counter
 
-    def _code(self, labels: LabelSet, weight: int, lists: Sequence[LabelSet], batch: Batch) -> int:
-        """Return the number of the set of some labels, of documents with a weight."""
+    def _code(self, key: Any, batch: Batch) -> int:
+        """Return the number of the label set of some documents, which is given with their weight if
+        the batch has weights.
+        """
+        given, weight = (key, WEIGHT_UNIT) if batch.weights is None else key
+        labels = (given,) if isinstance(given, str) else given
         code = self._codes.setdefault((tuple(sorted(set(labels))), weight), len(self._codes))
         if code == len(self._class_documents):
             for label in labels:
                 if len(label) > MAX_LABEL_CHARACTERS:
-                    check_label(label, where=batch.place(lists.index(labels)))
+                    check_label(label, where=batch.place(batch.labels.index(given)))
             self._class_documents.append(0)
         return code
 

@@ -81,7 +81,7 @@ class TaskKind(NamedTuple):
 
     def check(self, batch: Batch) -> None:
         """Raise InputError if a document of a batch cannot be evaluated."""
-        batch.known_labels()
+        batch.check_labels()
         if self.has_one_label:
             batch.single_labels()
 

@@ -196,15 +196,15 @@ def test_any_damage_is_seen_in_every_way(
 def test_flat_objects_are_scanned() -> None:
     """The compiled scanner parses flat objects, and lists of texts in them, and rejects others."""
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    texts, ids, (labels,) = scanner.scan(FLAT, ("text",), "id", ("label",), "file:", 7)
+    texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
     assert labels == ["ham", "True", '["plain", "naïve", "a\\"b", 3]'.encode(), "été"]
-    assert ids == ["17", "file:8", "file:9", "file:10"]
+    assert ids == ["17", None, None, None]
 
     def scan(line: bytes) -> Any:
-        return scanner.scan(line, ("text",), "id", (), "", 1)
+        return scanner.scan(line, ("text",), ())
 
-    assert scan(b'{"text": "a", "x": []}\n') == ([["a"]], ["1"], [])
+    assert scan(b'{"text": "a", "x": []}\n') == ([["a"]], [])
     assert scan(b'{"text": "a", "x": [[]]}\n') is None
     assert scan(b'{"text": "a", "x": {}}\n') is None
 
@@ -214,7 +214,7 @@ def test_a_column_is_a_sequence_of_texts() -> None:
     after the block.
     """
     scanner = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
-    (texts,), ids, _ = scanner.scan(FLAT, ("text",), "id", (), "", 1)
+    (texts,), (ids,) = scanner.scan(FLAT, ("text",), ("id",))
     found = [json.loads(line)["text"] for line in FLAT.decode().splitlines()]
     assert (len(texts), texts[-1], texts[1:3], texts[::-1]) == (
         4,
@@ -259,7 +259,7 @@ def test_texts_are_counted_where_they_are(
     data = "".join(
         json.dumps({"text": text}, ensure_ascii=is_escaped) + "\n" for text in texts
     ).encode()
-    (column,), _, _ = scanner.scan(data, ("text",), "id", (), "", 1)
+    (column,), _ = scanner.scan(data, ("text",), ())
     del data
     classes = np.arange(len(texts), dtype=np.int32) % 2
     found = []

@@ -178,13 +178,13 @@ cdef class Counter:
                     hashes_view[n_kept] = hash
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
-        indices = copy_to_array(s.indices.data, s.n_done, np.int32)
-        counts = copy_to_array(s.counts.data, s.n_done, np.int32)
+        rows = np.argsort(kept[:n_kept])
+        kept = kept[rows]
+        bounds = taken_bounds(starts, rows)
+        indices = copy_rows(s.indices.data, np.int32, starts, rows, bounds)
+        counts = copy_rows(s.counts.data, np.int32, starts, rows, bounds)
         self.give_back(memory)
-        kept = kept[:n_kept]
-        return document_table.DocumentTable(
-            starts[: n_kept + 1], indices, counts, classes[kept], hashes[:n_kept], rows=kept
-        ).take(np.argsort(kept))
+        return document_table.DocumentTable(bounds, indices, counts, classes[kept], hashes[rows], rows=kept)
 
     def vocabulary(self):
         """Return the features so far, sorted, and the final column of each provisional one."""

@@ -179,29 +179,41 @@ def score_rows(indptr, indices, values, scorer):
     return scores
 
 
-cdef void copy_rows(
-    const int64_t[::1] starts, const uint8_t[::1] values, size_t item_size, const int64_t[::1] rows,
-    const int64_t[::1] bounds, uint8_t[::1] taken
-) noexcept nogil:
-    """Copy the items of each selected row, `item_size` bytes each, to its place."""
+cdef object copy_rows(
+    const void* values, object dtype, const int64_t[::1] starts, const int64_t[::1] rows, const int64_t[::1] bounds
+):
+    """Return the items of the selected rows, one row after another."""
+    array = np.empty(bounds[rows.shape[0]], dtype=dtype)
+    cdef uint8_t[::1] taken = array.view(np.uint8)
+    cdef size_t size = array.itemsize
     cdef Py_ssize_t i
     for i in range(rows.shape[0]):
-        memcpy(&taken[bounds[i] * item_size], &values[starts[rows[i]] * item_size], (bounds[i + 1] - bounds[i]) * item_size)
+        if bounds[i] < bounds[i + 1]:
+            memcpy(
+                &taken[bounds[i] * size], <const uint8_t*> values + starts[rows[i]] * size, (bounds[i + 1] - bounds[i]) * size
+            )
+    return array
+
+
+cdef object taken_bounds(indptr, rows):
+    """Return the bounds of the selected rows, one row after another."""
+    bounds = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(indptr[rows + 1] - indptr[rows], out=bounds[1:])
+    return bounds
 
 
 def take_rows(indptr, values, rows):
     """See the plain version in features/csr.py."""
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(indptr) - 1:
         raise ValueError("the number of a row is out of range")
-    bounds = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(indptr[rows + 1] - indptr[rows], out=bounds[1:])
+    cdef const uint8_t[::1] source
+    bounds = taken_bounds(indptr, rows)
     taken = []
     for each in values:
         if not is_indptr(indptr, len(each)):
             raise ValueError("the arrays of the rows do not fit each other")
-        own = np.empty(bounds[len(rows)], dtype=each.dtype)
-        copy_rows(indptr, each.view(np.uint8), each.itemsize, rows, bounds, own.view(np.uint8))
-        taken.append(own)
+        source = each.view(np.uint8)
+        taken.append(copy_rows(&source[0], each.dtype, indptr, rows, bounds))
     return bounds, taken
 
 
