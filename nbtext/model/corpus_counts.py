@@ -93,7 +93,7 @@ class Reservoir:
     ) -> None:
         self._size = size
         self._spill = spill
-        self._n_entries = 0
+        self._n_documents = self._n_entries = 0
         self.runs: list[SortedRun] = []
         self._by_name = by_name
         self._bound = bound or Bound(size)
@@ -104,6 +104,7 @@ class Reservoir:
     def keep(self, documents: DocumentTable) -> None:
         """Add documents, in any order."""
         self._pieces.append(documents)
+        self._n_documents += len(documents)
         if self._spill is not None:
             self._n_entries += len(documents.indices)
             if self._spill.add(documents) and self._n_entries > stored_documents.RUN_ENTRIES:
@@ -114,8 +115,10 @@ class Reservoir:
             self._pieces_below = self.below
             for place, piece in enumerate(self._pieces):  # copies of all would double the memory
                 self._pieces[place] = piece.below(self.below)
-        if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
+            self._n_documents = sum(map(len, self._pieces))
+        if self._size is not None and self._n_documents > 2 * self._size:
             self._pieces = [self.take_all()]  # the bound does not separate equal hashes
+            self._n_documents = len(self._pieces[0])
 
     def store(self) -> None:
         """Store the documents in runs, and drop them here."""
