@@ -35,7 +35,6 @@ cdef inline int add_words(
     """Write the node of each word, added if missing; prefetch the nodes for `add_features`."""
     cdef WordSlot* slot
     cdef size_t i
-    reserve_tokens(words, tokens, n_tokens)
     reserve_nodes(tree, n_tokens)
     set_keys(tokens, n_tokens, letters, words)
     for i in range(n_tokens):
@@ -43,6 +42,7 @@ cdef inline int add_words(
         if slot.high:
             found[i] = slot.value
         else:
+            reserve_words(words, 1, tokens[i].length)
             found[i] = put_word(words, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
         nb_prefetch(<Node*> tree.nodes.data + found[i])
     return 0

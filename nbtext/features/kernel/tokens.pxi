@@ -220,7 +220,7 @@ cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_
     cdef WordSlot* slot
     cdef uint32_t node
     cdef size_t i, n_found = 0
-    reserve_tokens(&s.raw, s.tokens, s.n_tokens_held)
+    reserve_words(&s.raw, 1, 0)
     set_keys(s.tokens, s.n_tokens_held, letters, &s.raw)
     for i in range(s.n_tokens_held):
         slot = seek(&s.raw, &s.tokens[i], letters)
@@ -228,6 +228,7 @@ cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_
             node = slot.value
         else:
             node = normalize_word(a, s, letters + s.tokens[i].start, s.tokens[i].length)
+            reserve_words(&s.raw, 1, s.tokens[i].length)
             put_word(&s.raw, &s.tokens[i], letters, node)
         s.found[n_found] = node
         n_found += node != LEFT_OUT

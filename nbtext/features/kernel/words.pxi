@@ -138,14 +138,6 @@ cdef inline int reserve_words(Words* words, size_t n_words, size_t n_letters) ex
     return reserve_slots(&words.long_words, n_words, True)
 
 
-cdef inline int reserve_tokens(Words* words, const Token* tokens, size_t n_tokens) except -1 nogil:
-    """Reserve memory for some tokens."""
-    cdef size_t i, n_letters = 0
-    for i in range(n_tokens):
-        n_letters += tokens[i].length
-    return reserve_words(words, n_tokens, n_letters)
-
-
 cdef inline int reserve_slots(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     if table.slots.data != NULL and (table.count + n_words) * 2 <= table.mask + 1:
         return 0
