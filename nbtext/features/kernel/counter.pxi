@@ -253,6 +253,7 @@ cdef class Counter:
         cdef Scratch* s = &memory.scratch
         cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
         cdef bint is_sound_scorer = True
+        cdef bint are_ones = document_weighting.tf == BINARY and document_weighting.idf == NULL and document_weighting.norm == NONE and weights.scorer.dense != NULL and weights.scorer.base == NULL
         scores = np.empty((n_documents, n_classes), dtype=np.float64)
         n_tokens = np.empty(n_documents, dtype=np.int64)
         n_known = np.empty(n_documents, dtype=np.int64)
@@ -265,7 +266,8 @@ cdef class Counter:
                 lengths[document] = s.n_tokens
                 known[document] = s.n_features
                 is_sound_scorer &= add_scores(
-                    &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
+                    &weights.scorer, <const int32_t*> s.indices.data,
+                    NULL if are_ones else <const double*> s.values.data, s.n_entries,
                     &scores_view[document, 0],
                 )
         if not is_sound_scorer:

@@ -177,51 +177,53 @@ cdef inline uint64_t add_to_class(Analysis* a, Scratch* s, Pool* pool, uint32_t 
 
 
 cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
-    """Make the document's entries as `count_document` does, by column and with counts of 1.
+    """Write the columns of the document to `indices`, each once, in order of first occurrence.
 
     One bit for each column usually fits into the L1 cache; `places` (4 bytes for each) does not.
     """
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint64_t* seen
-    cdef uint64_t* entries
-    cdef uint64_t bits, bit
-    cdef size_t i, n_entries = 0
-    replace_nodes_by_columns(a, s)
+    cdef uint32_t* columns
+    cdef uint32_t column
+    cdef uint64_t bits, is_known
+    cdef size_t i, n_entries = 0, n_known = 0
+    if not a.nodes_are_columns:
+        replace_nodes_by_columns(a, s)
     reserve_zeros(&s.seen, a.n_columns // 64 + 1, sizeof(uint64_t))
-    reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
+    reserve(&s.indices, s.n_features + 1, sizeof(uint32_t))
     seen = <uint64_t*> s.seen.data
-    entries = <uint64_t*> s.entries.data
+    columns = <uint32_t*> s.indices.data
     for i in range(s.n_features):
         # without a branch, because new words cannot be predicted
-        bits = seen[features[i] >> 6]
-        bit = <uint64_t> 1 << (features[i] & 63)
-        seen[features[i] >> 6] = bits | bit
-        entries[n_entries] = (<uint64_t> features[i] << 32) + 1
-        n_entries += bits & bit == 0
+        column = features[i]
+        is_known = ~column >> 31
+        n_known += is_known
+        columns[n_entries] = column
+        bits = seen[column * is_known >> 6]
+        n_entries += is_known & ~(bits >> (column & 63))
+        seen[column * is_known >> 6] = bits | is_known << (column & 63)
     for i in range(n_entries):
-        seen[feature_of(entries[i]) >> 6] = 0
+        seen[columns[i] >> 6] = 0
     s.n_entries = n_entries
+    s.n_features = n_known
     return 0
 
 
 cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
     """Write the columns and weights of the current document to `indices` and `values`."""
-    cdef const uint64_t* entries
-    cdef int32_t* indices
+    cdef const int32_t* indices
     cdef double* values
     cdef size_t i
     if weighting.tf == BINARY and a.n_buckets == 0:
         find_columns(a, s)
     else:
         count_document(a, s)
-    reserve(&s.indices, s.n_entries, sizeof(int32_t))
+        s.n_done = 0
+        append_row(s)
     reserve(&s.values, s.n_entries, sizeof(double))
-    entries = <const uint64_t*> s.entries.data
-    indices = <int32_t*> s.indices.data
+    indices = <const int32_t*> s.indices.data
     values = <double*> s.values.data
-    for i in range(s.n_entries):
-        indices[i] = <int32_t> feature_of(entries[i])
-    set_frequencies(values, entries, s.n_entries, weighting.tf)
+    set_frequencies(values, <const int32_t*> s.counts.data, s.n_entries, weighting.tf)
     if weighting.idf != NULL:
         for i in range(s.n_entries):
             values[i] *= weighting.idf[indices[i]]
@@ -230,12 +232,12 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
     return 0
 
 
-cdef inline void set_frequencies(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
+cdef inline void set_frequencies(double* values, const int32_t* counts, size_t count, Frequency tf) noexcept nogil:
     """Write the term frequencies of counts."""
     cdef size_t i
     cdef double total = 0
     for i in range(count):
-        values[i] = 1 if tf == BINARY else count_of(entries[i])
+        values[i] = 1 if tf == BINARY else counts[i]
     if tf == RELATIVE:
         for i in range(count):
             total += values[i]

@@ -2,7 +2,8 @@
 
 cdef extern from *:
     """
-    /* Add up values[i] * rows[features[i]] for some columns: a constant number of them keeps the sums in registers. */
+    /* Add up values[i] * rows[features[i]] for some columns: a constant number of them keeps the sums in registers.
+       Without values, each is 1. */
     static inline __attribute__((always_inline)) void nb_sum_columns(
         const double *rows, size_t n_columns, const int32_t *features, const double *values, size_t count,
         double *sums, const size_t width
@@ -14,7 +15,7 @@ cdef extern from *:
             if (i + 32 < count)
                 __builtin_prefetch(rows + (size_t)features[i + 32] * n_columns);
             for (k = 0; k < width; k++)
-                running[k] += values[i] * row[k];
+                running[k] += values == NULL ? row[k] : values[i] * row[k];
         }
         memcpy(sums, running, width * sizeof(double));
     }
@@ -68,15 +69,14 @@ cdef inline int64_t row_of(const Scorer* scorer, int64_t feature) noexcept nogil
 cdef inline bint add_scores(
     const Scorer* scorer, const int32_t* features, const double* values, size_t count, double* scores
 ) noexcept nogil:
-    """Write the scores of a document; return False if scorer and document do not match.
+    """Write the scores of a document; return False if the arrays of the scorer do not match.
 
+    values  NULL: each is 1
     Sums have the same order as in counting.py, so both return the same bits.
     """
-    cdef double total = 0, based = 0
+    cdef double total = count if values == NULL else 0, based = 0
     cdef size_t i, k
-    for i in range(count):
-        if not 0 <= features[i] < <int64_t> scorer.n_features:
-            return False
+    for i in range(0 if values == NULL else count):
         total += values[i]
         if scorer.base != NULL:
             based += values[i] * scorer.base[features[i]]
