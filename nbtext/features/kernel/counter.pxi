@@ -238,7 +238,7 @@ cdef class Counter:
         """Weight and score each document without building a matrix; for a fixed or hashed counter."""
         cdef Weights weights = self.weights_of(scorer)
         cdef const double[::1] idf_view
-        cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
+        cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL, False)
         idf = weighting.idf
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
@@ -247,13 +247,14 @@ cdef class Counter:
         if idf is not None and len(idf):
             idf_view = idf
             document_weighting.idf = &idf_view[0]
+        elif document_weighting.tf == BINARY and document_weighting.norm == NONE and weights.scorer.base == NULL:
+            document_weighting.are_ones = weights.scorer.dense != NULL
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()
         cdef Scratch* s = &memory.scratch
         cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
         cdef bint is_sound_scorer = True
-        cdef bint are_ones = document_weighting.tf == BINARY and document_weighting.idf == NULL and document_weighting.norm == NONE and weights.scorer.dense != NULL and weights.scorer.base == NULL
         scores = np.empty((n_documents, n_classes), dtype=np.float64)
         n_tokens = np.empty(n_documents, dtype=np.int64)
         n_known = np.empty(n_documents, dtype=np.int64)
@@ -267,8 +268,7 @@ cdef class Counter:
                 known[document] = s.n_features
                 is_sound_scorer &= add_scores(
                     &weights.scorer, <const int32_t*> s.indices.data,
-                    NULL if are_ones else <const double*> s.values.data, s.n_entries,
-                    &scores_view[document, 0],
+                    NULL if document_weighting.are_ones else <const double*> s.values.data, s.n_entries, &scores_view[document, 0],
                 )
         if not is_sound_scorer:
             raise ValueError("the arrays of the scorer do not fit each other")

@@ -10,6 +10,7 @@ cdef struct DocumentWeighting:
     Frequency tf
     Norm norm
     const double* idf  # or NULL
+    bint are_ones  # whether the weights are 1, and need not be written
 
 
 cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
@@ -183,9 +184,10 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
     """
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint64_t* seen
+    cdef uint64_t* bits
     cdef uint32_t* columns
     cdef uint32_t column
-    cdef uint64_t bits, is_known
+    cdef uint64_t is_known  # 1 or 0
     cdef size_t i, n_entries = 0, n_known = 0
     if not a.nodes_are_columns:
         replace_nodes_by_columns(a, s)
@@ -194,14 +196,15 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
     seen = <uint64_t*> s.seen.data
     columns = <uint32_t*> s.indices.data
     for i in range(s.n_features):
-        # without a branch, because new words cannot be predicted
+        # without a branch, because new words cannot be predicted, and without a comparison, whose result would wait for the
+        # one before it
         column = features[i]
-        is_known = ~column >> 31
+        is_known = ~column >> 31  # other nodes than those of known words are above MAX_NODES
         n_known += is_known
         columns[n_entries] = column
-        bits = seen[column * is_known >> 6]
-        n_entries += is_known & ~(bits >> (column & 63))
-        seen[column * is_known >> 6] = bits | is_known << (column & 63)
+        bits = &seen[column * is_known >> 6]
+        n_entries += is_known & ~(bits[0] >> (column & 63))
+        bits[0] |= is_known << (column & 63)
     for i in range(n_entries):
         seen[columns[i] >> 6] = 0
     s.n_entries = n_entries
@@ -211,7 +214,6 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
 
 cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
     """Write the columns and weights of the current document to `indices` and `values`."""
-    cdef const int32_t* indices
     cdef double* values
     cdef size_t i
     if weighting.tf == BINARY and a.n_buckets == 0:
@@ -220,13 +222,14 @@ cdef inline int weight_document(Analysis* a, Scratch* s, const DocumentWeighting
         count_document(a, s)
         s.n_done = 0
         append_row(s)
+    if weighting.are_ones:
+        return 0
     reserve(&s.values, s.n_entries, sizeof(double))
-    indices = <const int32_t*> s.indices.data
     values = <double*> s.values.data
     set_frequencies(values, <const int32_t*> s.counts.data, s.n_entries, weighting.tf)
     if weighting.idf != NULL:
         for i in range(s.n_entries):
-            values[i] *= weighting.idf[indices[i]]
+            values[i] *= weighting.idf[(<const int32_t*> s.indices.data)[i]]
     if weighting.norm != NONE:
         normalize_weights(values, s.n_entries, weighting.norm)
     return 0

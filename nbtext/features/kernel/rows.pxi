@@ -155,9 +155,8 @@ cdef bint score_all(
     cdef Py_ssize_t row
     cdef bint is_sound_scorer = True
     for row in range(indices.shape[0]):
-        is_sound_scorer &= <uint32_t> indices[row] < scorer.n_features
-    if not is_sound_scorer:
-        return False
+        if <uint32_t> indices[row] >= scorer.n_features:
+            return False
     for row in range(indptr.shape[0] - 1):
         is_sound_scorer &= add_scores(
             scorer, &indices[indptr[row]], &values[indptr[row]], <size_t> (indptr[row + 1] - indptr[row]), &scores[row, 0]
