@@ -236,15 +236,20 @@ cdef class Counter:
 
     def scores(self, columns, weighting, scorer):
         """Weight and score each document without building a matrix; for a fixed or hashed counter."""
-        cdef Weights weights = self.weights_of(scorer)
+        cdef Weights weights = self.weights
         cdef const double[::1] idf_view
         cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL, False)
+        cdef size_t n_columns = len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
         idf = weighting.idf
+        if weights is None or weights.source is not scorer:  # prepared once for all batches
+            weights = Weights(scorer)
+            weights.expand()
+            self.weights = weights
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
-        if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):
-            raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {self.n_columns()}")
-        if idf is not None and len(idf):
+        if weights.scorer.n_features != n_columns or (idf is not None and <size_t> len(idf) != n_columns):
+            raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {n_columns}")
+        if idf is not None:
             idf_view = idf
             document_weighting.idf = &idf_view[0]
         elif document_weighting.tf == BINARY and document_weighting.norm == NONE and weights.scorer.base == NULL:
@@ -274,18 +279,6 @@ cdef class Counter:
             raise ValueError("the arrays of the scorer do not fit each other")
         self.give_back(memory)
         return scores, n_tokens, n_known
-
-    cdef Weights weights_of(self, scorer):
-        """Return the arrays of a scorer, prepared once for all batches."""
-        cdef Weights weights = self.weights
-        if weights is None or weights.source is not scorer:
-            weights = Weights(scorer)
-            weights.expand()
-            self.weights = weights
-        return weights
-
-    cdef size_t n_columns(self):
-        return len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
 
     cdef ThreadMemory take_memory(self):
         cdef ThreadMemory memory = self.memories.pop() if self.memories else ThreadMemory()

@@ -182,23 +182,20 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
 
     One bit for each column usually fits into the L1 cache; `places` (4 bytes for each) does not.
     """
-    cdef const uint32_t* features = <const uint32_t*> s.features.data
+    cdef uint32_t* columns = <uint32_t*> s.features.data  # of all occurrences, then of each column
     cdef uint64_t* seen
     cdef uint64_t* bits
-    cdef uint32_t* columns
     cdef uint32_t column
     cdef uint64_t is_known  # 1 or 0
     cdef size_t i, n_entries = 0, n_known = 0
     if not a.nodes_are_columns:
         replace_nodes_by_columns(a, s)
     reserve_zeros(&s.seen, a.n_columns // 64 + 1, sizeof(uint64_t))
-    reserve(&s.indices, s.n_features + 1, sizeof(uint32_t))
     seen = <uint64_t*> s.seen.data
-    columns = <uint32_t*> s.indices.data
     for i in range(s.n_features):
         # without a branch, because new words cannot be predicted, and without a comparison, whose result would wait for the
         # one before it
-        column = features[i]
+        column = columns[i]
         is_known = ~column >> 31  # other nodes than those of known words are above MAX_NODES
         n_known += is_known
         columns[n_entries] = column
@@ -209,6 +206,7 @@ cdef inline int find_columns(Analysis* a, Scratch* s) except -1 nogil:
         seen[columns[i] >> 6] = 0
     s.n_entries = n_entries
     s.n_features = n_known
+    s.indices, s.features = s.features, s.indices
     return 0
 
 
