@@ -255,7 +255,7 @@ def _list_local_files(
                 folder.place or not all(os.path.isdir(os.path.join(path, each)) for each in MAILDIR)
             ):
                 reason = HIDDEN_FILE
-            elif _is_junk(name):
+            elif not name.isalnum() and _is_junk(name):  # all of them have other characters
                 reason = JUNK
             elif folder.in_maildir and _is_deleted(name):
                 reason = "deleted mail"

@@ -238,7 +238,9 @@ def compute_mark_share(text: str) -> float:
     """Return the share of marks among letters and marks: vowel signs, but no accents that NFC
     composes.
     """
-    kinds = Counter(category(character)[0] for character in normalize("NFC", text))
+    kinds = Counter[str]()
+    for character, number in Counter(normalize("NFC", text)).items():
+        kinds[category(character)[0]] += number
     return kinds["M"] / max(1, kinds["L"] + kinds["M"])
 
 
