@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Floats32, Integers, Integers32, Mask
-from nbtext.features.csr import entries_of, find_places, join_bounds, running_sums
+from nbtext.features.csr import find_places, join_bounds, running_sums, take_rows
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import MappedArrays, StoredDocuments
 from nbtext.linear.data import (
@@ -36,7 +36,7 @@ from nbtext.linear.data import (
 from nbtext.parallel import parallel_map
 from nbtext.records import frozen
 
-ROWS_ADDED_AT_ONCE = 4096  # documents whose values are added at once
+ROWS_ADDED_AT_ONCE = 1024  # documents whose values are added at once
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of
 # tests/benchmarks/scale.py, made unique, 6 blocks need 1,031 passes of 20 classes, 12 need 865, 23
 # need 777, and 46 need 717.
@@ -141,10 +141,12 @@ class CompactMatrix:
         rows = np.flatnonzero(groups >= 0)
         for start in range(0, len(rows), ROWS_ADDED_AT_ONCE):
             own = rows[start : start + ROWS_ADDED_AT_ONCE]
-            bounds, entries = entries_of(self.indptr, own)
+            bounds, (features, values) = take_rows(self.indptr, (self.features, self.values), own)
             lengths = np.diff(bounds)
-            places = np.repeat(groups[own] * sums.shape[1], lengths) + self.features[entries]
-            magnitudes = np.repeat(weights[own], lengths) * np.abs(self.values[entries])
+            places = np.repeat(groups[own] * sums.shape[1], lengths)
+            places += features
+            magnitudes = np.repeat(weights[own], lengths)
+            magnitudes *= np.abs(values)
             np.add.at(sums.reshape(-1), places, magnitudes)
 
     def squares(self) -> Floats:
