@@ -461,7 +461,10 @@ def _fit_selected_model(given: Fitting) -> FittedModel:
                 for name in names
             ]
             # the weighted counts are the same for all of these models
-            found += [(each, of_tf[0].leave_out(each.settings)) for each in of_tf]
+            first = of_tf[0].leave_out(of_tf[0].settings)
+            for each in of_tf:
+                prior = each.settings.prior_of(given.counts.labels)
+                found.append((each, replace(first, model=each.settings.event_model, prior=prior)))
         return found
 
     candidates = list_candidates(
