@@ -11,9 +11,9 @@ cdef extern from *:
 
 cdef enum:
     MAX_VALUES = 1 << 17  # sums of the documents that are scored together: 1 MB, so that a core's cache holds them
-    MAX_ENTRIES = 1 << 17  # of these documents, unless one has more
-    ROW_BITS = 10  # of the number of one of these documents; below them in a key are the bits of a count
-    COUNT_BITS = 22
+    MAX_ENTRIES = 1 << 18  # of these documents, unless one has more
+    ROW_BITS = 11  # of the number of one of these documents; below them in a key are the bits of a count
+    COUNT_BITS = 21
     LARGEST = (1 << COUNT_BITS) - 1  # for all counts that have more bits
     SHARE = 4  # a feature that one of so many classes has is added as a row with a value for each class
     MAX_REMOVED = 5  # the values of complements from which 0, 1, ... occurrences are removed are computed once

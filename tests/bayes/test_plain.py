@@ -265,7 +265,7 @@ def test_left_out_rows_of_many_classes_have_the_same_bits(
 
 def test_left_out_rows_of_large_counts_have_the_same_bits(kernel: ModuleType) -> None:
     """Counts are packed into a key with the number of the document; larger ones are looked up."""
-    for large in (2**22 - 2, 2**22 - 1, 2**22, 2**31 - 1):
+    for large in (2**21 - 2, 2**21 - 1, 2**21, 2**31 - 1):
         rows, classes, occurrences = a_corpus(3, times=2)
         indptr, features, counts = rows
         n = len(rows[2])
