@@ -13,7 +13,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import WEIGHT_UNIT
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictions import Predictions, most_probable
 from nbtext.numerics import log
 from nbtext.records import frozen
 
@@ -241,7 +241,7 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     numbers.add(chain(predictions.classes, chain.from_iterable(true)))
     known = set(predictions.classes)
     hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
-    for row, best in enumerate(predictions.most_probable(RANKS[-1])):
+    for row, best in enumerate(most_probable(predictions.probabilities, RANKS[-1])):
         is_hit = [predictions.classes[k] in true[row] for k in best]
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
     correct = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -16,8 +16,8 @@ Labels = tuple[str, ...]
 LabelValue = TypeVar("LabelValue", bound=str | int | float)
 # columns, with an entry for each document
 OF_EACH = str.split(
-    "ids labels probabilities known reasons true_labels decided outliers likelihoods "
-    "typicality label_sets explanations weights texts"
+    "ids labels probabilities known reasons true_labels decided outliers typicality label_sets "
+    "explanations weights texts"
 )
 FEW_CLASSES = 256  # so many are sorted at once
 
@@ -57,8 +57,6 @@ class Predictions:
         Divides labels in a table.
     outliers
         Whether each document is unlike the training documents; None if it is not known.
-    likelihoods : (n_documents,) or None
-        log p(x) per token in nats; NaN without tokens.
     typicality : (n_documents,) or None
         The conformal p-value of the document: about the share of left-out training documents that
         are less likely.
@@ -73,6 +71,9 @@ class Predictions:
     texts : (n_documents,) or None
         The number of the text of each document: a text with a soft label is a document for each of
         its labels. None: each document has its own text.
+    measure
+        Adds `outliers` and `typicality`, which few formats have; None if the model does not know
+        them, or they are there already.
     """
 
     task: str
@@ -87,13 +88,13 @@ class Predictions:
     thresholds: Floats | None = None
     separator: str = ","
     outliers: list[bool | None] | None = None
-    likelihoods: Floats | None = None
     typicality: Floats | None = None
     label_sets: list[Labels] | None = None
     explanations: list[tuple[tuple[str, float], ...]] | None = None
     rows: Any = None
     weights: Floats | None = None
     texts: Integers | None = None
+    measure: Callable[[Predictions], None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -112,19 +113,22 @@ class Predictions:
         """
         if self.decided is not None:
             return self.decided
-        return self.probabilities.argmax(axis=1) if len(self) else np.zeros(0, dtype=np.int64)
+        return np.asarray(self.probabilities.argmax(axis=1))
 
     @property
     def best(self) -> Floats:
         """The probability of the label of each document in `label_classes`."""
-        return (
-            self.probabilities[np.arange(len(self)), self.label_classes]
-            if len(self)
-            else np.zeros(0)
-        )
+        return np.asarray(self.probabilities[np.arange(len(self)), self.label_classes])
+
+    def complete(self) -> None:
+        """Add `outliers` and `typicality`, if the model knows them."""
+        if self.measure:
+            self.measure(self)
+            self.measure = None
 
     def take(self, chosen: Mask | Integers) -> Predictions:
         """Return the predictions for some documents, without the rows of the file."""
+        self.complete()
         rows = np.arange(len(self))[chosen]
         taken: dict[str, Any] = {"rows": None}
         for field in fields(self):
@@ -133,13 +137,6 @@ class Predictions:
                 is_array = isinstance(values, np.ndarray)
                 taken[field.name] = values[rows] if is_array else [values[k] for k in rows.tolist()]
         return replace(self, **taken)
-
-    def most_probable(self, k: int) -> list[list[int]]:
-        """Return the k most probable classes of each document, the most probable first.
-
-        Ties are in the order of the labels. A document that could not be read has none.
-        """
-        return most_probable(self.probabilities, k)
 
     def classes_of(self, labels: Sequence[Labels]) -> list[list[int]]:
         """Return the classes of some labels of each document."""

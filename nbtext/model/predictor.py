@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -84,13 +84,15 @@ class Predictor:
         """Return the scores of texts, given as one list for each text field, or of the rows of a
         matrix.
         """
-        if isinstance(columns, Matrix):
-            return self.score_rows(self.count(columns))[0]
-        self.model.check_takes_texts()
         scorer = self.model.scorer
         weighting = self.model.weighting
-        if scorer.derivation is not None or not weighting.is_compiled:
+        if (
+            isinstance(columns, Matrix)
+            or scorer.derivation is not None
+            or not weighting.is_compiled
+        ):
             return self.score_rows(self.count(columns))[0]
+        self.model.check_takes_texts()
         with self._lock:
             is_first = self._is_first
             self._is_first = False
@@ -109,7 +111,7 @@ class Predictor:
     def _score_few(self, columns: Sequence[Sequence[str]]) -> Scores:
         """Return the scores of a few texts by the part of the model that has their features."""
         model = self.model
-        growing = counter(self.model.feature_settings)
+        growing = counter(model.feature_settings)
         growing.rows(columns)
         found, _ = growing.vocabulary()
         assert model.vocabulary is not None  # see _are_few
@@ -136,9 +138,8 @@ class Predictor:
     def score_rows(self, rows: DocumentTable) -> tuple[Scores, Array]:
         """Return the scores of counted texts, and the weight of each entry."""
         weights = self.model.weigh(rows.indptr, rows.indices, rows.counts)
-        n_known = known_tokens(rows)
         scores = self.model.scorer.scores(rows.indptr, rows.indices, weights)
-        return Scores(scores, np.asarray(rows.n_tokens), n_known), weights
+        return Scores(scores, np.asarray(rows.n_tokens), known_tokens(rows)), weights
 
     def note_too_long(self, batch: Batch) -> None:
         """Add to the notes of a batch how many tokens were too long."""
@@ -178,7 +179,6 @@ class Predictor:
         for row, reason in (batch.problems | batch.left_out).items():
             probabilities[row] = np.nan
             reasons[row] = str(reason)
-        separator = self.model.input.label_separator or self.model.kind.form.separator
         predictions = Predictions(
             task.name,
             task.labels,
@@ -189,23 +189,25 @@ class Predictor:
             reasons,
             batch.list_labels(),
             decided,
-            separator=separator,
+            separator=self.model.input.label_separator or self.model.kind.form.separator,
             rows=batch.rows,
         )
-        calibration = task.calibration
-        if calibration.likelihoods is not None:
-            # an unknown token has the weight of a feature that no class has
-            unknown = (scores.n_tokens - scores.n_known)[:, None] * self.model.scorer.default
-            complete = np.asarray(scores.scores + unknown)
-            found = log_likelihood_per_token(complete, scores.n_tokens)
-            predictions.typicality = typicality(found, calibration.likelihoods)
-            predictions.likelihoods = found
-            if calibration.outlier_threshold is not None:
-                outliers = (found < calibration.outlier_threshold).tolist()
-                for row in np.flatnonzero(np.isnan(found)).tolist():
-                    outliers[row] = None
-                predictions.outliers = outliers
+        if task.calibration.likelihoods is not None:
+            predictions.measure = partial(self._measure, scores)
         return task.decide(predictions, decisions)
+
+    def _measure(self, scores: Scores, predictions: Predictions) -> None:
+        """Add the typicality of documents to their predictions, and which are outliers."""
+        calibration = self.model.task.calibration
+        assert calibration.likelihoods is not None  # see predict_batch
+        # an unknown token has the weight of a feature that no class has
+        unknown = (scores.n_tokens - scores.n_known)[:, None] * self.model.scorer.default
+        found = log_likelihood_per_token(scores.scores + unknown, scores.n_tokens)
+        predictions.typicality = typicality(found, calibration.likelihoods)
+        if calibration.outlier_threshold is not None:
+            are_outliers = (found < calibration.outlier_threshold).astype(object)
+            are_outliers[np.isnan(found)] = None
+            predictions.outliers = are_outliers.tolist()
 
 
 def predict_counts(

@@ -104,7 +104,8 @@ def map_batches(
         jobs = 1
     if jobs > 1:
         blocks, is_single = peek_blocks(blocks)
-        jobs = 1 if is_single else jobs
+        if is_single:
+            jobs = 1
     for block, batch, result in parallel_map(
         read_and_call, enumerate(blocks), jobs=jobs, is_large=lambda numbered: numbered[1].is_large
     ):

@@ -126,8 +126,8 @@ class Task:
         raise NotImplementedError
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
-        """Return the predictions with the labels that follow from the probabilities; one with a
-        reason gets none.
+        """Return the predictions, which may be changed, with the labels that follow from the
+        probabilities; one with a reason gets none.
 
         Raises
         ------
@@ -204,9 +204,7 @@ class OneLabel(Task):
         """See Task."""
         sets = [(label,) for label in self.labels]
         pairs = zip(predictions.label_classes.tolist(), predictions.reasons, strict=True)
-        predictions = replace(
-            predictions, labels=[sets[k] if reason is None else () for k, reason in pairs]
-        )
+        predictions.labels = [sets[k] if reason is None else () for k, reason in pairs]
         if len(predictions):
             if decisions.cost is not None:
                 predictions = _minimize_cost(predictions, decisions.cost)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.arrays import Floats
 from nbtext.errors import SettingsError, printable
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictions import Predictions, most_probable
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS, Form
 from nbtext.report.records import (
@@ -178,9 +178,9 @@ def prediction_records(
         if batch.label_sets is not None:
             record[form.label_set] = list(batch.label_sets[row])
         if batch.explanations is not None:
-            words = batch.explanations[row]
             record["explanation"] = [
-                {"feature": word, "log_odds": round(odds, FIELD_DECIMALS)} for word, odds in words
+                {"feature": word, "log_odds": round(odds, FIELD_DECIMALS)}
+                for word, odds in batch.explanations[row]
             ]
         if batch.reasons[row] is not None:
             record["reason"] = batch.reasons[row]
@@ -198,6 +198,7 @@ def _decimals(batch: Predictions) -> int:
 def _first_columns(batch: Predictions) -> dict[str, Sequence[Any]]:
     """Return the values of the first keys of each record."""
     form = TASKS[batch.task].form
+    batch.complete()
     missing = [None] * len(batch)
     shares = _label_probabilities(batch, _decimals(batch))
     columns: dict[str, Sequence[Any]] = {
@@ -237,7 +238,7 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
         for probabilities in batch.probabilities[batch.is_read].round(decimals).tolist():
             yield dict(zip(batch.classes, probabilities, strict=True))
         return
-    best = batch.most_probable(top_k)
+    best = most_probable(batch.probabilities, top_k)
     for shares, classes, is_read in zip(
         _take(batch.probabilities, best, decimals), best, batch.is_read, strict=True
     ):
@@ -289,7 +290,7 @@ def top_fields(
     if top_k is None:
         return [[]] * len(batch)
     fields = []
-    best = batch.most_probable(top_k)
+    best = most_probable(batch.probabilities, top_k)
     for shares, classes in zip(_take(batch.probabilities, best, decimals), best, strict=True):
         found = [
             value
@@ -311,7 +312,7 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
     form = TASKS[batch.task].form
     lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
-    best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
+    best = most_probable(batch.probabilities, top_k) if top_k is not None else [[]] * len(batch)
     shares = _label_probabilities(batch, FIELD_DECIMALS)
     top_shares = _take(batch.probabilities, best, FIELD_DECIMALS)
     is_read = batch.is_read.tolist()
@@ -391,7 +392,7 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
                 for k in classes
             )
             + "\n"
-            for row, classes in enumerate(batch.most_probable(top_k))
+            for row, classes in enumerate(most_probable(batch.probabilities, top_k))
         )
     return "".join(
         " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels
