@@ -14,7 +14,7 @@ SLOWEST  = --durations=10
 # without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick check format lint types cross plain docs dist release lowest site bench bench-all fuzz torture core corpora clean
+.PHONY: demo test test-all quick check format lint types cross arm plain docs dist release lowest site bench bench-all fuzz torture core corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -39,7 +39,7 @@ quick: $(VENV)/.dev
 # With the tests of HTML pages in a browser. All tools come first, so that none is installed while tests run.
 check: PAGES = --pages
 check: $(VENV)/.check
-	$(MAKE) format lint types cross test plain docs release lowest PAGES=$(PAGES)
+	$(MAKE) format lint types cross $(ARM) test plain docs release lowest PAGES=$(PAGES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
@@ -61,6 +61,12 @@ cross: $(VENV)/.check
 	$(BIN)/cython -3 nbtext/_kernel.pyx -o $(CROSS)/kernel.c
 	for system in $(OTHER_SYSTEMS); do \
 		$(BIN)/python -m ziglang cc -g0 -target $$system -I $(CROSS)/include -c $(CROSS)/kernel.c -o $(CROSS)/$$system.o || exit 1; done
+
+# Run the kernel on ARM, in an emulator, and compare models and predictions. `make check` does it if Debian's qemu-user is installed.
+ARM = $(if $(wildcard /usr/bin/qemu-aarch64),arm)
+
+arm: cross
+	sh tests/release/arm.sh $(abspath $(BIN)/python $(CROSS))
 
 # The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
 PLAIN = tests/bayes tests/model tests/cli/test_main_job.py tests/documents/test_directory.py tests/documents/test_jsonl.py \

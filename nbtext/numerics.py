@@ -4,6 +4,7 @@ The results are stored in models, or decide between them, so that they must not 
 processor. NumPy, the C library and BLAS choose between several versions of their functions by what
 the processor can do, and the last bits of these differ. The functions here use only what IEEE 754
 defines to the last bit, or sums whose order is fixed: sums of NumPy, and `einsum`, are such sums.
+On ARM, `einsum` adds products that it has not rounded, so that the last bits differ.
 """
 
 from __future__ import annotations

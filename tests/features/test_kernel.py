@@ -27,7 +27,6 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.kernel import HAS_KERNEL
 
-murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
 kernel = pytest.importorskip("nbtext._kernel", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
