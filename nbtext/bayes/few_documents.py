@@ -89,11 +89,13 @@ def make_folds(corpus: LeaveOneOut) -> Integers:
 def score_held_out(
     corpus: LeaveOneOut, smoothings: Sequence[float], folds: Integers, size: int
 ) -> JudgedDocuments:
-    """Return documents with their scores by models of the other folds, for each smoothing.
+    """Return documents with their scores by models of the other folds, for each smoothing, and with
+    the prior of all documents.
 
     Only the first `size` documents are scored, and of these only those with a known label.
     """
     documents = corpus.documents
+    prior = log_prior(corpus.statistics.class_documents, corpus.prior)
     n_features = corpus.statistics.n_features
     n_classes = corpus.statistics.n_classes
     first = documents.take(np.arange(min(size, len(documents))))
@@ -109,7 +111,6 @@ def score_held_out(
             held_out = held_out.filter_entries(np.diff(counts.indptr)[held_out.indices] > 0)
         lengths[rows] = held_out.totals
         is_judged[rows] = counts.class_documents[held_out.classes] > 0
-        prior = log_prior(np.maximum(counts.class_documents, 1), corpus.prior)
         for found, smoothing in zip(scores, smoothings, strict=True):
             scorer = corpus.model.compile(counts, smoothing=smoothing).with_prior(prior)
             found[rows] = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)

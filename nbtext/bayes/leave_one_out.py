@@ -277,14 +277,15 @@ class LeaveOneOut(LeftOutDocuments):
         return self.n_known if self.documents.has_lengths else None
 
     def log_priors(self) -> Floats:
-        """Return the log-probabilities of labels without each document and its duplicates.
+        """Return the log-probabilities of labels for each document.
 
-        Shape (n_documents, n_classes); −∞ of a class without another document.
+        They are those of all documents: without a document, its own label would be the less
+        probable one, and where labels have few documents, that alone would decide. Shape
+        (n_documents, n_classes); −∞ of a class without another document.
         """
-        remaining = self.left_out.subtract(
-            self.statistics.class_documents, np.ones(len(self.left_out), dtype=np.int64)
-        )
-        return log_priors(remaining, self.prior)
+        n_documents = self.statistics.class_documents
+        remaining = self.left_out.subtract(n_documents, np.ones(len(self.left_out), dtype=np.int64))
+        return log_priors(n_documents * (remaining > 0), self.prior)
 
     def judge(self, scores: Floats, smoothing: float) -> JudgedDocuments:
         """Return the documents with these scores, without features that are out of vocabulary."""

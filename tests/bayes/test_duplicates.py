@@ -86,7 +86,7 @@ def test_equals_refits_without_all_copies(
     name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool, is_alone: bool
 ) -> None:
     """The scores of a document are those of a model of all documents with other content, or of all
-    others, to 1e-9.
+    others, with the prior of all documents, to 1e-9.
     """
     model = MODELS[name]
     n_classes = corpus[2]
@@ -111,7 +111,7 @@ def test_equals_refits_without_all_copies(
         if isinstance(statistics, Moments) and isinstance(refitted, Moments):
             refitted = replace(refitted, largest_variance=statistics.largest_variance)
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(
-            log_prior(refitted.class_documents, prior)
+            log_prior(statistics.class_documents, prior)
         )
         alone = sample_of(counts[[i]], classes[[i]])
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
@@ -175,7 +175,7 @@ def test_features_of_one_group_are_out_of_vocabulary(
             refitted = count_classes(
                 documents.take(np.flatnonzero(others)), counts.shape[1], n_classes
             )
-        prior = log_prior(refitted.class_documents, "empirical")
+        prior = log_prior(statistics.class_documents, "empirical")
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
         is_known = (counts[others] > 0).any(axis=0)
         known = sample_of(np.where(is_known, counts[[i]], 0), classes[[i]])

@@ -79,7 +79,7 @@ def test_sums_of_weights_are_exact() -> None:
 )  # whose ε is of all documents
 @pytest.mark.parametrize("weights", [FRACTIONS, [512, 256, 256, 768, 256, 256, 512, 256]])
 def test_leave_one_out_subtracts_the_weights(name: str, weights: list[int]) -> None:
-    """The scores of each text are those of a refit without all of its weight."""
+    """Scores of a text are those of a refit without its whole weight, with the prior of all."""
     model = EVENT_MODELS[name]
     counts = count(TEXTS, LABELS, weights)
 
@@ -99,7 +99,7 @@ def test_leave_one_out_subtracts_the_weights(name: str, weights: list[int]) -> N
         rest = summarize(counts.take(np.flatnonzero(~is_left_out)))
         scorer = model.compile(rest.statistics, smoothing=0.5)
         one = whole.sample.slice(row, row + 1)
-        documents = rest.statistics.class_documents
+        documents = whole.statistics.class_documents
         expected = scorer.scores(one.indptr, one.indices, one.counts)[0]
         expected = expected + np.log(documents / documents.sum())
         assert scores[row] == pytest.approx(expected, abs=1e-9)

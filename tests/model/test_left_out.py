@@ -69,15 +69,18 @@ WORDS = ("apple", "banana", "green", "red")
 
 @pytest.mark.parametrize("options", [{}, {"class_weight": {"a": 5.0, "b": 0.25}}], ids=str)
 def test_left_out_probabilities_are_those_of_the_others(options: dict[str, Any]) -> None:
-    """Each row is what a classifier of the other texts gives, its duplicates left out too."""
+    """Each row is what a classifier of the other texts gives, its duplicates left out too, with the
+    prior of all texts.
+    """
     fixed: dict[str, Any] = {
         "model": "multinomial",
         "smoothing": 1.0,
         "calibrate": False,
         "vocabulary": WORDS,
     }
-    fixed |= options
-    found = TextClassifier(**fixed).fit(TEXTS, LABELS).leave_one_out_predict_proba_
+    classifier = TextClassifier(**fixed, **options).fit(TEXTS, LABELS)
+    found = classifier.leave_one_out_predict_proba_
+    fixed["prior"] = tuple(np.exp(classifier.class_log_prior_))
     for row, text in enumerate(TEXTS):
         others = [k for k in range(len(TEXTS)) if TEXTS[k] != text]
         if LABELS[row] == "p":
