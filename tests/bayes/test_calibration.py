@@ -13,8 +13,10 @@ from nbtext.bayes.calibration import (
     fit_temperature,
 )
 from nbtext.bayes.decision_offsets import fit_decision_offsets
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.smoothing import judge
 from nbtext.errors import ModelError
 
 
@@ -173,3 +175,14 @@ def test_few_labels_are_noise(n: int, n_wrong: int, low: float, high: float) -> 
     given = classes.copy()
     given[:n_wrong] = 1 - given[:n_wrong]
     assert low <= fit(scores, np.full(n, 10), given).noise <= high
+
+
+@pytest.mark.parametrize("n", [4, 18, 998])
+def test_few_documents_are_not_certain(n: int) -> None:
+    """Where no label is wrong, the label-noise rate is 2 / (n + 2) at least."""
+    scores = np.where(np.arange(n)[:, None] % 2 == np.arange(2), 50.0, 0.0)
+    judged = JudgedDocuments(scores, None, np.arange(n) % 2)
+    temperature = TemperatureScaling(1.0, 0.0, 0.001)
+    selection = judge(Hyperparameters(1.0), judged, temperature)
+    assert selection.calibration.temperature == replace(temperature, noise=max(0.001, 2 / (n + 2)))
+    assert judge(Hyperparameters(1.0), judged).calibration.temperature is None

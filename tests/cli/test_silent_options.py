@@ -30,7 +30,7 @@ train: {SEVERAL} -o x | {SEVERAL} -o x --model svm | one -o x | d.npz -o x | d.c
 train: d.csv -o x --keywords words.toml | d.csv -o x --unlabeled other.csv --em 2 | d.csv -o x --model combined
 evaluate: d.csv -m one | several.csv -m several --threshold 0.999 | d.npz -m one | d.csv --folds 2 --model multinomial
 evaluate: {SEVERAL} --folds 2 --threshold 0.999 | d.csv --folds 2 --model best
-evaluate: d.csv --group-field author --folds 2 | d.csv --order-field year
+evaluate: d.csv --group-field author --folds 3 | d.csv --order-field year
 evaluate: d.csv --predictions one.jsonl | {SEVERAL} --predictions several.jsonl
 evaluate: d.csv --label-field label --predicted-field kind
 predict: other.csv -m one -o x.csv | several.csv -m several --threshold 0.999 -o x.jsonl | d.csv -m linear -o x.jsonl
