@@ -215,7 +215,7 @@ class TextClassifier:
         source.batch.row_numbers = range(source.n_documents)
         if isinstance(documents, Matrix):
             self._refuse_search("X is a matrix")
-            check_features(features, settings)
+            check_features(features, settings, is_counted=True)
             task = CountingTask(features, sample_size(features, settings))
             counts = count_in_threads(source, task, 1)
             sklearn_compat.check_matrix_settings(features, settings, counts)

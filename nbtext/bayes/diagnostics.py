@@ -4,7 +4,7 @@ unlabeled documents.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.records import frozen
 
 MAX_KEPT_PAIRS = 20  # pairs of confused labels that are kept
+DEVIATIONS = 1.96  # standard deviations, within which are 95 % of a normal distribution
 MAX_SCORE_WEIGHT = 1e20  # of parts and labels, so that products are finite
+
+
+# the bounds of a figure; None: they are not known
+Interval = tuple[float, float] | None
 
 
 @frozen
@@ -108,6 +113,19 @@ class LeaveOneOutEstimate:
         """The figure that `other` is compared with."""
         return self.accuracy
 
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the accuracy (low, high); None without a scored document.
+
+        A text is one observation, however often it is repeated and whatever its weight is: if few
+        texts make up much of the whole, the interval is too narrow. So it is where the estimate has
+        selected the model, and it tells nothing of documents of another kind.
+        """
+        if not self.documents:
+            return None
+        low, high = score_interval(self.accuracy, max(1, self.documents - self.duplicates))
+        return float(low), float(high)
+
 
 @frozen
 class Part:
@@ -166,6 +184,18 @@ class Unlabeled:
     weight: float
     log_prior: Annotated[tuple[float, ...], LOG_PRIOR]
     log_likelihoods: tuple[float, ...]
+
+
+def score_interval(shares: Any, n_documents: float) -> tuple[Any, Any]:
+    """Return the bounds of the 95 % score interval of the probability behind a share of documents,
+    or behind each of an array of shares.
+
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
+    """
+    square = DEVIATIONS**2 / n_documents
+    middle = (shares + square / 2) / (1 + square)
+    width = np.sqrt(square * (shares * (1 - shares) + square / 4)) / (1 + square)
+    return middle - width, middle + width
 
 
 def error_of(share: float, documents: int) -> float:

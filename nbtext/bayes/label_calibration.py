@@ -501,6 +501,7 @@ class MultilabelEstimate:
     REMOVED: ClassVar = {"unanswered": None}  # see artifact/record.py
     # documents that are not in the training set: such a model is not calibrated on any
     held_out: ClassVar = 0
+    interval: ClassVar = None  # of the first figure: the record does not determine that of an F1
 
     documents: int
     micro_f1: float

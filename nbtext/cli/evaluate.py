@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.diagnostics import score_interval
 from nbtext.bayes.settings import AUTO, BEST, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_options, typed_settings
@@ -301,7 +302,11 @@ def evaluate(given: Evaluate) -> None:
     name = "accuracy_among_answered" if evaluation.unanswered else "accuracy"
     metrics = evaluation.metrics
     if name in metrics:
-        accuracy = (metrics[name], evaluation.documents - evaluation.unanswered)
+        interval = evaluation.accuracy_interval
+        if evaluation.unanswered:
+            n_answered = evaluation.documents - evaluation.unanswered
+            interval = score_interval(metrics[name], n_answered) if n_answered else None
+        accuracy = (metrics[name], interval)
     if corpus is not None:
         look = look_at(corpus, given.features.view)
     else:

@@ -117,7 +117,7 @@ def train(given: Train) -> None:
             accuracy = None
             is_for_accuracy = settings.optimize is None and not settings.has_targets
             if isinstance(estimate, LeaveOneOutEstimate) and is_for_accuracy:
-                accuracy = (estimate.accuracy, estimate.documents)
+                accuracy = (estimate.accuracy, estimate.interval)
             given.run.say(
                 *format_first_look(
                     look_at(trained.counts, trained.fitted.feature_settings.view), accuracy

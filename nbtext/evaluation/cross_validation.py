@@ -190,7 +190,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     has_ids      whether the predictions have the ids and the places of the documents
     """
     features = source_features(source, features)
-    check_features(features, model_settings)
+    check_features(features, model_settings, source.first_matrix() is not None)
     known: dict[int, tuple[str, str]] = {}  # the id and the excerpt of each document, by its row
 
     def mark(batch: Batch, number: int) -> Batch:

@@ -19,9 +19,10 @@ import numpy as np
 
 from nbtext.arrays import Integers
 from nbtext.bayes.decision_offsets import assure_accuracy
-from nbtext.bayes.diagnostics import Proportion
+from nbtext.bayes.diagnostics import Interval, Proportion, score_interval
 from nbtext.bayes.settings import CONFIDENCE, ModelSettings
 from nbtext.errors import BelowThreshold, InputError, SettingsError, suggest
+from nbtext.evaluation.bootstrap import by_text
 from nbtext.evaluation.curves import N_BINS, ReliabilityBin, list_bins, sum_bins
 from nbtext.evaluation.metrics import (
     ALL_METRICS,
@@ -216,6 +217,8 @@ class Evaluation:
                        one fold.
     target_accuracy    The minimum probability for an accuracy that was asked for; None: none was.
     groups             The figures by a field of the documents; None: none was named.
+    accuracy_interval  The 95 % interval of the accuracy; a text is one observation, whatever its
+                       weight is. None: a document can have several labels.
     """
 
     documents: float
@@ -233,6 +236,7 @@ class Evaluation:
     target_accuracy: TargetAccuracy | None = None
     trained_on: int | None = None
     groups: Groups | None = None
+    accuracy_interval: Interval = None
 
 
 def without_probabilities(evaluation: Evaluation) -> Evaluation:
@@ -359,11 +363,12 @@ class Evaluator:
             square = np.zeros((len(labels), len(labels) + 1), dtype=counts.dtype)
             square[totals.true, totals.predicted] = counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
+        metrics = compute_metrics(totals, METRICS)
         return Evaluation(
             documents=totals.n_documents,
             unanswered=totals.n_documents - totals.n_answered,
             unknown_label=(totals.n_documents - totals.n_known) or None,
-            metrics=compute_metrics(totals, METRICS),
+            metrics=metrics,
             labels=labels,
             per_label=tuple(
                 LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)
@@ -371,6 +376,7 @@ class Evaluator:
             confusion_matrix=matrix,
             reliability=list_bins(totals.bins),
             targets=self._check_targets(totals, labels),
+            accuracy_interval=score_interval(metrics["accuracy"], by_text(outcomes, len)[1]),
         )
 
     def _measure(self, predictions: Predictions) -> Any:

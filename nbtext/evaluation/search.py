@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part
+from nbtext.bayes.diagnostics import Interval, LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import (
     AUTO,
@@ -300,6 +300,8 @@ class CandidateResult:
         How it was estimated.
     parts : tuple of Part
         The models that a stack adds up, with their weights.
+    interval : tuple of float, optional
+        The bounds of the accuracy; None of the micro F1.
     """
 
     candidate: Candidate
@@ -310,6 +312,7 @@ class CandidateResult:
     n_scored: int
     estimate: str
     parts: tuple[Part, ...] = ()
+    interval: Interval = None
 
 
 @frozen
@@ -462,6 +465,7 @@ class Searching:
             estimate.documents,
             fitted.estimated_by,
             fitted.hyperparameters.parts,
+            estimate.interval,
         )
         return FittedCandidate(result, fitted)
 

@@ -349,6 +349,16 @@ class FeatureSettings(Settings):
         return tuple(found)
 
     @property
+    def is_of_single_words(self) -> bool:
+        """Whether the features are single words, in the place of which the model `combined` counts
+        several views of a text.
+        """
+        plain = replace(
+            self, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None
+        )
+        return plain == self
+
+    @property
     def is_counting(self) -> bool:
         """Whether weights are counts or binary counts, so that class statistics are whole
         numbers.

@@ -290,8 +290,9 @@ class Inspection:
     # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     chosen_by: str
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
-    # the leave-one-out estimate: accuracy, log-loss and number of documents
-    expected: dict[str, float] | None
+    # the leave-one-out estimate: accuracy, log-loss, number of documents, and the 95 % interval of
+    # the accuracy; None where there is none, as with several labels
+    expected: dict[str, Any] | None
     estimated_by: str  # "leave-one-out", or such as "5 folds"
     confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
@@ -394,7 +395,9 @@ def inspect_model(
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,
-        expected={name: getattr(expected, name) for name in (*expected.FIGURES, "documents")}
+        expected={
+            name: getattr(expected, name) for name in (*expected.FIGURES, "documents", "interval")
+        }
         if expected
         else None,
         estimated_by=fitted.estimated_by,

@@ -184,7 +184,7 @@ def _name_columns(batch: Batch, like: Like | None) -> Batch:
 def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix.features
-    check_features(features, model_settings)
+    check_features(features, model_settings, is_counted=True)
     task = CountingTask(features, sample_size(features, model_settings))
     counts = count_blocks(matrix.blocks(), task, 1)
     model = train_on_counts(counts, features, model_settings)

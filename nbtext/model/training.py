@@ -182,7 +182,7 @@ def train_on_source(
     """Train the model of the settings on all documents of a source."""
     model_settings = given.settings
     features = source_features(source, given.features)
-    check_features(features, model_settings)
+    check_features(features, model_settings, source.first_matrix() is not None)
     if given.executor is not None and source.first_matrix() is not None:
         raise refuse("cluster", already_counted())
     size = sample_size(features, model_settings)
@@ -251,11 +251,7 @@ def count_for_model(
     count     counts all documents with some settings; the second argument is its `on_batch`
     on_batch  is called while the documents are counted for the first time
     """
-    is_plain = (
-        replace(features, view=(), analyzer="word", ngrams=(1, 1), hash_bits=None, vocabulary=None)
-        == features
-    )
-    if model_settings.model != COMBINED or not is_plain:
+    if model_settings.model != COMBINED or not features.is_of_single_words:
         return features, count(features, on_batch)
     features = replace(features, view=WORD_VIEWS)
     counts = count(features, on_batch)
@@ -311,12 +307,21 @@ def can_be_blocked(model_settings: ModelSettings) -> bool:
     return HAS_KERNEL and is_known
 
 
-def check_features(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError if a model of hashed features would need too much memory, or word vectors
-    do not apply to the features. Call it before counting.
+def check_features(
+    features: FeatureSettings, model_settings: ModelSettings, is_counted: bool = False
+) -> None:
+    """Raise SettingsError if a model of hashed features would need too much memory, word vectors do
+    not apply to the features, or `combined` would be another model than that of the texts. Call it
+    before counting.
 
     Some event models have several columns for each feature.
+
+    is_counted  whether the documents are rows of a matrix
     """
+    if is_counted and model_settings.model == COMBINED and features.is_of_single_words:
+        what = "combined counts words and pairs of words, and this matrix has no views of texts"
+        hint = f"give texts, or vectorize them with ‹view› {' and ‹view› '.join(WORD_VIEWS)}"
+        raise SettingsError(what, where="model", hint=hint)
     default = FeatureSettings()
     for name in NOT_WITH_VECTORS if model_settings.vectors is not None else ():
         # max_df 1 is one document, and 1.0 all of them

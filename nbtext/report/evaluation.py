@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.diagnostics import Interval
 from nbtext.errors import format_number, number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
-from nbtext.evaluation.metrics import ALL_METRICS, Metric
+from nbtext.evaluation.metrics import ALL_METRICS, METRICS, Metric
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_number
+from nbtext.report.training import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,6 +46,8 @@ def _document(evaluation: Evaluation) -> dict[str, Any]:
 def _rows(evaluation: Evaluation) -> Iterator[OutputRow]:
     for name, value in {**_counts(evaluation), **evaluation.metrics}.items():
         yield name, value, ""
+    for which, bound in zip(("low", "high"), evaluation.accuracy_interval or (), strict=False):
+        yield f"accuracy_{which}", bound, ""
     for name in ("duplicates", "trained_on"):
         if (value := getattr(evaluation, name)) is not None:
             yield name, value, ""
@@ -137,7 +141,9 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
     has_all = not evaluation.unanswered
     yield from wrap_metrics(
-        {each: shown[each] for each in shown if not (each.is_abstention and has_all)}, screen.width
+        {each: shown[each] for each in shown if not (each.is_abstention and has_all)},
+        screen.width,
+        evaluation.accuracy_interval,
     )
     if evaluation.target_accuracy is not None:
         yield _format_target(evaluation.target_accuracy)
@@ -224,11 +230,17 @@ def _format_target(found: TargetAccuracy) -> str:
     return f"{what} ({found.answered:.4f} answered, accuracy among them {found.accuracy:.4f})"
 
 
-def wrap_metrics(metrics: Mapping[Metric[Any], float], width: int) -> Iterator[str]:
-    """Yield lines with the titles and values of metrics, as many in a line as fit."""
+def wrap_metrics(
+    metrics: Mapping[Metric[Any], float], width: int, interval: Interval
+) -> Iterator[str]:
+    """Yield lines with the titles and values of metrics, as many in a line as fit.
+
+    interval  of the accuracy
+    """
     line = ""
     for metric, value in metrics.items():
-        shown = f"{metric.title} {value:.4f}"
+        own = interval if metric is METRICS["accuracy"] else None
+        shown = f"{metric.title} {format_share(value, own)}"
         if line and len(line) + len(shown) + 2 > width:
             yield line + ","
             line = ""

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nbtext.bayes.diagnostics import Interval
 from nbtext.errors import list_some, number_of, printable
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.tasks import TASKS
 from nbtext.records import frozen
 from nbtext.registry import has_application, load_method, offer
 from nbtext.report.label_mistakes import find_mistakes
+from nbtext.report.training import format_share
 
 REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
 # documents among which near duplicates are searched, which takes 1 % of the time of training
@@ -19,7 +21,6 @@ SEARCHED = 5120
 PRIOR_ONLY = "the label is what the model gives to no words"
 COMPARED = 20  # documents, from which shares and accuracies say something
 DOMINANT_SHARE = 0.6  # share of the largest label, from which accuracy alone says little
-WIDEST = 2.0  # a 95 % interval of n documents is narrower on each side than WIDEST / √n
 
 
 @frozen
@@ -90,15 +91,15 @@ def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
 
 def format_first_look(
     look: FirstLook,
-    accuracy: tuple[float, int] | None = None,
+    accuracy: tuple[float, Interval] | None = None,
     *,
     name: str = "accuracy",
     recalls: Mapping[str, float] | None = None,
 ) -> list[str]:
     """Format what there is to say about labeled documents; nothing if there is nothing to say.
 
-    accuracy  that of a model on such documents, and the number of documents on which it was
-              measured; None: not known, or not what the model was trained for
+    accuracy  that of a model on such documents, and its interval; None: not known, or not what the
+              model was trained for
     name      of the accuracy
     recalls   of the labels that the documents have; None: not known
     """
@@ -131,30 +132,19 @@ def format_first_look(
     largest = min(look.labels, key=lambda label: (-look.labels[label], label))
     share = look.labels[largest] / max(1, look.documents)
     always = f"always naming the largest label, {printable(largest)}"
-    interval = None if accuracy is None else _find_interval(*accuracy, share)
-    if accuracy is not None and interval is not None:
-        low, high = interval
-        found = f"the {name}, {accuracy[0]:.4f} (95 % interval {low:.4f} to {high:.4f}),"
+    value, interval = accuracy or (1.0, None)
+    if interval is not None and interval[0] <= share:
         chance = 1 / len(look.labels)  # the mean recall of one label always, or of any guess
         recall = 0.0  # the mean of the labels, less two standard errors at most
         if recalls:
             variance = sum(1 / (4 * look.labels[label]) for label in recalls)
             recall = (sum(recalls.values()) - 2 * variance**0.5) / len(recalls)
-        rank = "significantly above" if accuracy[0] > share else "above"
+        rank = "significantly above" if value > share else "above"
         but = f", but the mean recall of the labels is above that of any guess, {chance:.4f}"
         lines.append(
-            f"{found} is not {rank} {share:.4f}, that of {always}{but if recall > chance else ''}"
+            f"the {name} {format_share(value, interval)} is not {rank} {share:.4f}, that of {always}"
+            f"{but if recall > chance else ''}"
         )
     elif share >= DOMINANT_SHARE:
         lines.append(f"{always}, has the accuracy {share:.4f}")
     return lines
-
-
-def _find_interval(accuracy: float, n_documents: int, share: float) -> tuple[float, float] | None:
-    """Return the 95 % interval of an accuracy; None if it is above a share, or not known."""
-    if n_documents == 0 or accuracy - share > WIDEST / n_documents**0.5:
-        return None
-    from nbtext.bayes.diagnostics import Proportion
-
-    interval = Proportion(round(accuracy * n_documents), n_documents).interval(0.95)
-    return interval if interval[0] <= share else None

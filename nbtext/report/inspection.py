@@ -18,7 +18,7 @@ from nbtext.model.settings import CRITERIA
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, name_features, new_table, show_features, show_number
-from nbtext.report.training import format_parts, format_unlabeled
+from nbtext.report.training import format_figures, format_parts, format_unlabeled
 from nbtext.settings import format_value
 
 if TYPE_CHECKING:
@@ -108,13 +108,12 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     if inspection.expected is not None:
         expected = inspection.expected
-        figures = ", ".join(
-            f"{ALL_METRICS[name].title} {expected[name]:.4f}"
-            for name in ESTIMATES
-            if name in expected
-        )
+        figures = {
+            ALL_METRICS[name].title: expected[name] for name in ESTIMATES if name in expected
+        }
+        found = format_figures(figures, expected["interval"])
         documents = number_of(expected["documents"], "document")
-        yield "estimate", f"{figures} ({inspection.estimated_by} of {documents})"
+        yield "estimate", f"{found} ({inspection.estimated_by} of {documents})"
     if inspection.decisions is not None:
         thresholds = sorted({each.threshold for each in inspection.decisions})
         if thresholds:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Part, Unlabeled
+from nbtext.bayes.diagnostics import Interval, LeaveOneOutEstimate, Part, Unlabeled
 from nbtext.bayes.settings import AUTO, VECTORS
 from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
@@ -67,15 +68,46 @@ def format_training_summary(model: TrainedModel) -> str:
         )
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')} left out together"
-    figures = ", ".join(
-        f"{title} {getattr(expected, name):.4f}" for title, name in expected.HEADLINE.items()
-    )
-    found += f"; estimated {figures} ({judge})"
+    found += f"; estimated {format_estimate(expected)} ({judge})"
     if expected.other is not None:  # each document left out without its duplicates
         metric = next(iter(expected.HEADLINE))
-        found += f"; {metric} {expected.metric:.4f} for new texts"
-        found += f", {expected.other:.4f} if texts repeat as they do here"
+        digits = count_digits(expected.interval)
+        found += f"; {metric} {expected.metric:.{digits}f} for new texts"
+        found += f", {expected.other:.{digits}f} if texts repeat as they do here"
     return found
+
+
+def format_estimate(estimate: Any) -> str:
+    """Format the main figures of an estimate."""
+    figures = {title: getattr(estimate, name) for title, name in estimate.HEADLINE.items()}
+    return format_figures(figures, estimate.interval)
+
+
+def format_figures(figures: Mapping[str, float], interval: Interval) -> str:
+    """Format figures by their titles, all with the digits of the first one, which has an
+    interval.
+    """
+    digits = count_digits(interval)
+    (title, first), *others = figures.items()
+    texts = [f"{name} {value:.{digits}f}" for name, value in others]
+    return ", ".join([f"{title} {format_share(first, interval)}", *texts])
+
+
+def format_share(share: float, interval: Interval, *notes: str) -> str:
+    """Format a share with its 95 % interval, and with notes in the same parentheses, such as `0.70
+    (0.40 to 0.89, leave-one-out)`.
+    """
+    digits = count_digits(interval)
+    if interval is not None:
+        notes = (" to ".join(f"{bound:.{digits}f}" for bound in interval), *notes)
+    return f"{share:.{digits}f}" + f" ({', '.join(notes)})" * bool(notes)
+
+
+def count_digits(interval: Interval) -> int:
+    """Return the number of decimals of a share: the last one is at most a tenth of its interval."""
+    if interval is None:
+        return SHOWN
+    return math.ceil(1 - math.log10(interval[1] - interval[0]))
 
 
 def format_reduction(reduction: Reduction) -> str:
@@ -87,7 +119,9 @@ def format_reduction(reduction: Reduction) -> str:
     if reduction.accuracy is None:
         return f"{found}; calibrated as the model in full, and not estimated again, because no documents were held out"
     small, full = reduction.accuracy
-    return f"{found}; estimated accuracy {small:.4f} ({full:.4f} in full)"
+    interval = fitted.estimate.interval
+    in_full = f"{full:.{count_digits(interval)}f} in full"
+    return f"{found}; estimated accuracy {format_share(small, interval)}, {in_full}"
 
 
 def format_parts(parts: Sequence[Part]) -> str:
@@ -249,7 +283,8 @@ def format_choice(search: Search) -> str:
     """Format the chosen model and its estimate on one line."""
     best = search.best.candidate
     name = f"{best.model_settings.model} {best.weighting}, {best.feature_set}"
-    return f"trained {name}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
+    found = format_share(search.best.accuracy, search.best.interval, search.best.estimate)
+    return f"trained {name}: estimated accuracy {found}"
 
 
 def _search_names(candidate: Candidate) -> dict[str, Any]:
@@ -291,7 +326,7 @@ def search_parts(search: Search) -> Iterator[RenderableType]:
         table.add_row(
             f"{names['model']} {names['weighting']}",
             names["features"],
-            f"{result.accuracy:.{SHOWN}f}" if result.n_scored else "–",
+            format_share(result.accuracy, result.interval) if result.n_scored else "–",
             f"{estimate} {'◂' if result is search.best else ''}".rstrip(),
         )
     yield table

@@ -3,7 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from nbtext.errors import SettingsError
+from nbtext.text_classifier import TextClassifier
 
 VIEWS = ("--view", "word:1", "--view", "char_wb:2,3")
 
@@ -50,3 +54,24 @@ def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
     )
     assert chosen == given
     assert chosen != words
+
+
+def test_a_matrix_of_words_is_refused(nbtext: Any, letters: Path) -> None:
+    """Of its columns, another model would be trained than of the texts; of views, it is the
+    same.
+    """
+    nbtext(f"vectorize {letters}/train -o words.npz").ok()
+    for command in ("train words.npz -o m", "evaluate words.npz --folds 3"):
+        nbtext(f"{command} --model combined").refused(2, "this matrix has no views of texts")
+    with pytest.raises(SettingsError):
+        TextClassifier(model="combined").fit(np.eye(2), ["a", "b"])
+
+
+@pytest.mark.parametrize("options", ["--view word:1 --view word:2", "--ngrams 1,2"])
+def test_a_matrix_of_the_same_features_gives_the_same_model(
+    nbtext: Any, letters: Path, tmp_path: Path, options: str
+) -> None:
+    nbtext(f"vectorize {letters}/train {options} -o m.npz").ok()
+    nbtext("train m.npz --model combined -o one").ok()
+    nbtext(f"train {letters}/train {options} --model combined -o other").ok()
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()

@@ -210,3 +210,17 @@ def test_gaussian_scores_with_weights_are_those_of_repeated_documents() -> None:
         pairs = np.column_stack((sample.hashes, sample.classes))
         scores.append(found[np.unique(pairs, axis=0, return_index=True)[1]])
     assert scores[0] == pytest.approx(scores[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "svm"])
+def test_weights_do_not_narrow_the_interval(model: str) -> None:
+    """Of texts that count a hundred times, there are as many as of those that count once."""
+    texts = [
+        f"{word} {other}" for word in ("red", "blue") for other in ["one", "two", "three", "four"]
+    ]
+    labels = ["x"] * 4 + ["y"] * 4
+    intervals = [
+        TextClassifier(model=model).fit(texts, labels, [weight] * 8).fitted_.estimate.interval
+        for weight in (1, 100)
+    ]
+    assert intervals[0] == pytest.approx(intervals[1])

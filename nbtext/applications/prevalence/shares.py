@@ -18,11 +18,11 @@ import numpy as np
 
 from nbtext.applications.prevalence.drift import MAX_DRIFT, WordDrift
 from nbtext.arrays import Floats, Mask
+from nbtext.bayes.diagnostics import score_interval
 from nbtext.bayes.prevalence import LabelPosteriors, MeanPosteriors, ShareEstimate
 
 RESAMPLES = 500
 SHARE_LEVEL = 0.95
-DEVIATIONS = 3.92  # width of an interval of SHARE_LEVEL in standard deviations
 MIN_POSITIVE = 1e-9  # parameter of a Beta distribution
 SMALLEST_SUM = 1e-300  # of random weights: those of a document that hardly counts may all be 0
 # Standard deviations by which the certainty may differ, and information that may be lost. Of 36
@@ -249,17 +249,13 @@ class PosteriorSums:
 def widen(n_documents: float, estimate: ShareEstimate) -> ShareEstimate:
     """Return an estimate with intervals that are not narrower than those of counting so many
     documents: Wilson's interval with SHARE_LEVEL.
-
-    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
     """
     shares, low, high = estimate
-    square = (DEVIATIONS / 2) ** 2 / n_documents
-    middle = (shares + square / 2) / (1 + square)
-    width = np.sqrt(square * (shares * (1 - shares) + square / 4)) / (1 + square)
+    least, most = score_interval(shares, n_documents)
     return ShareEstimate(
         shares,
-        np.clip(np.minimum(low, middle - width), 0.0, shares),
-        np.clip(np.maximum(high, middle + width), shares, 1.0),
+        np.clip(np.minimum(low, least), 0.0, shares),
+        np.clip(np.maximum(high, most), shares, 1.0),
     )
 
 

@@ -22,6 +22,8 @@ HALVINGS = 30  # of an interval, by which an equation is solved
 # pairs of minimum hashes by which candidates are found: with fewer, groups of short messages and of
 # 20 Newsgroups fall apart
 N_BANDS = 8
+# for an estimate of how many there are, which allows for those that are not found
+N_ESTIMATE_BANDS = 2
 
 
 class NearDuplicates(NamedTuple):
@@ -72,6 +74,13 @@ def estimate_near_duplicates(documents: DocumentTable, n_features: int, share: f
     """Return about which share of the texts of a corpus are near duplicates of another text; equal
     texts are one.
 
+    A text counts by 1/p, where p is the probability that it is found, so that the sum is unbiased
+    (Horvitz and Thompson, A Generalization of Sampling Without Replacement, 1952). A minimum hash
+    of two sets is equal with the probability s, their Jaccard similarity (Broder 1997, section 3),
+    both of a band with s², and those of one of b bands, which are independent, with p = 1 − (1 −
+    s²)^b. A text with several near duplicates has the p of the most similar one that was found; it
+    is found more often, and so counts up to a tenth too much if s is SIMILAR.
+
     A text whose near duplicates are not in the sample counts, too: as many as there are if each has
     t others, of which the sample has those that it has.
 
@@ -80,12 +89,16 @@ def estimate_near_duplicates(documents: DocumentTable, n_features: int, share: f
     """
     _, first = np.unique(number_contents(documents), return_index=True)
     distinct = documents.take(np.sort(first))
-    pairs, _ = verify_pairs(distinct, link_buckets(distinct, n_bands=1), n_features)
-    found = np.unique(pairs)
-    if not len(found):
+    candidates = link_buckets(distinct, N_ESTIMATE_BANDS)
+    pairs, similarities = verify_pairs(distinct, candidates, n_features)
+    if not len(pairs):
         return 0.0
-    n_others = _solve_others(2 * len(pairs) / len(found), share)
-    return min(1.0, float(len(found) / len(distinct) / (1 - (1 - share) ** n_others)))
+    weights = 1 / (1 - (1 - similarities**2) ** N_ESTIMATE_BANDS)
+    least = np.full(len(distinct), np.inf)  # of a text that is found
+    np.minimum.at(least, pairs, weights[:, None])
+    n_found = least[least < np.inf].sum()
+    n_others = _solve_others(2 * weights.sum() / n_found, share)
+    return min(1.0, float(n_found / len(distinct) / (1 - (1 - share) ** n_others)))
 
 
 def _solve_others(mean: float, share: float) -> float:
@@ -144,9 +157,14 @@ def link_buckets(documents: DocumentTable, n_bands: int) -> Iterator[Integers]:
     if len(rows) < 2:
         return
     starts = documents.indptr[rows]
+    features = documents.indices
+    places: slice | Integers32 = slice(None)
+    if features.max() < len(features):  # each feature is hashed once
+        places = features
+        features = np.arange(features.max() + 1, dtype=features.dtype)
     for band in range(n_bands):
         keys = [
-            np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts)
+            np.minimum.reduceat(_hash(features, 2 * band + part)[places], starts)
             for part in range(2)
         ]
         order = np.lexsort((rows, sizes[rows], keys[1], keys[0]))

@@ -36,6 +36,7 @@ from nbtext.model.fitted_model import (
 )
 from nbtext.model.fitting import fit_model
 from nbtext.model.training import train_on_counts
+from nbtext.report.training import format_estimate
 
 OWN_LABELS = "own labels"
 N_OWN_LABEL_FOLDS = 5
@@ -113,7 +114,7 @@ def train_on_own_labels(
     after = found.estimate
     assert after is not None
     for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
-        say(f"{name}: accuracy {each.accuracy:.4f}, log-loss {each.log_loss:.4f}")
+        say(f"{name}: {format_estimate(each)}")
     if not is_improvement(after, before):
         return trained
     fitted = learn(alone, labeled, settings)

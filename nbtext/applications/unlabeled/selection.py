@@ -33,7 +33,7 @@ from nbtext.model.tasks import TASKS
 from nbtext.model.training import train_on_counts
 from nbtext.numerics import exp
 from nbtext.parallel import parallel_map
-from nbtext.report.training import format_training_summary
+from nbtext.report.training import format_estimate, format_training_summary
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -319,8 +319,6 @@ class _UnlabeledLearner:
         trials = self.held_out.compare(*candidates)
         for candidate, selection in trials:
             if selection.estimate is not None:
-                self.say(
-                    f"{candidate.name}, smoothing {candidate.smoothing:.4g}: accuracy "
-                    f"{selection.estimate.accuracy:.4f}, log-loss {selection.estimate.log_loss:.4f}"
-                )
+                found = format_estimate(selection.estimate)
+                self.say(f"{candidate.name}, smoothing {candidate.smoothing:.4g}: {found}")
         return trials

@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from nbtext.applications.review.near_duplicates import SIMILAR, find_near_duplicates
+from nbtext.applications.review.near_duplicates import (
+    SIMILAR,
+    estimate_near_duplicates,
+    find_near_duplicates,
+)
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.vectorizer import Vectorizer
 
@@ -151,3 +155,31 @@ def test_finds_the_groups_of_the_exact_join(corpora: Any) -> None:
     assert expected.keys() >= {tuple(pair) for pair in found.pairs.tolist()}
     n_apart = sum(found.groups[one] != found.groups[other] for one, other in expected)
     assert n_apart <= 0.02 * len(expected)
+
+
+@pytest.mark.parametrize("n_changed", [1, 2, 3, 4])  # similarities of 0.95, 0.90, 0.86, 0.82
+@pytest.mark.parametrize(("n_texts", "excess"), [(2, 0.0), (3, 0.06), (40, 0.1)])
+def test_the_estimated_share_is_that_of_planted_texts(
+    n_changed: int, n_texts: int, excess: float
+) -> None:
+    """A fifth of the texts are there again but some words: as pairs, and in larger groups, whose
+    texts are found more often, so that the share may be too high by a tenth of itself.
+    """
+    chance = random.Random(n_changed)
+    n_others = 4000
+
+    def draw(size: int, *, of: int) -> list[str]:
+        return [f"w{number}" for number in chance.sample(range(of), size)]
+
+    texts = [" ".join(draw(40, of=3000)) for _ in range(n_others)]
+    for _ in range(n_others // 4 // n_texts):
+        words = draw(40 - n_changed, of=3000)
+        texts += [" ".join(words + draw(n_changed, of=10**9)) for _ in range(n_texts)]
+    chance.shuffle(texts)
+    true = 1 - n_others / len(texts)
+    counts, n_features = counts_of(texts)
+    found = estimate_near_duplicates(counts, n_features, 1.0)
+    assert -0.05 < found / true - 1 < 0.05 + excess
+    half = counts.take(np.arange(0, len(texts), 2))
+    # of a quarter of the pairs
+    assert estimate_near_duplicates(half, n_features, 0.5) == pytest.approx(true, rel=0.25)
