@@ -28,8 +28,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nbtext.bayes.conformal import MIN_SUM_PROBABILITY
+from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import Interval, LeaveOneOutEstimate, Part
 from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.settings import (
     AUTO,
     CONFIDENCE,
@@ -38,8 +41,10 @@ from nbtext.bayes.settings import (
     ModelSettings,
     check_label_count,
 )
+from nbtext.bayes.smoothing import judge
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, SettingsError, number_of
-from nbtext.evaluation.settings import GIVEN, MAX_SIZES, SAMPLE_SIZES, SHOWN
+from nbtext.evaluation.cross_validation import CrossValidation, cross_validate_search
+from nbtext.evaluation.settings import GIVEN, MAX_SIZES, SAMPLE_SIZES, SHOWN, FoldSettings
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.hashing import document_hashes, vocabulary_hashes
@@ -59,6 +64,7 @@ from nbtext.model.training import (
     train_on_source,
 )
 from nbtext.model.word_vectors import check_table
+from nbtext.numerics import log
 from nbtext.output import note_phase
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
@@ -100,6 +106,11 @@ N_FINALIST_FOLDS = 5  # of finalists
 # with which linear models are compared
 SUBSET_FOLDS = 3
 SUBSET_SIZE = 1024
+# With at most so many documents of one label each, what the search says of itself is measured by
+# searches on folds: the best of several estimates is too high. See `validate`.
+MIN_VALIDATED = 20
+MAX_VALIDATED = 256
+N_VALIDATION_FOLDS = 5
 MIN_SUBSET_SIZE = 256  # with fewer documents, the weighting of a stack is not compared
 # By how much the log-loss of a candidate must be lower, as a share times √n; of a more accurate one
 # by half of this, less the gain in accuracy. Of 50 documents, stacks of equal accuracy were less
@@ -602,6 +613,53 @@ def search_model(
     )
 
 
+def validate(
+    fitted: FittedModel, settings: ModelSettings, validated: CrossValidation
+) -> FittedModel:
+    """Return the model that a search found, with an estimate, prediction sets and targets by
+    searches that have not seen the documents.
+
+    A search chooses a candidate, its smoothing and its weights by the documents that estimate how
+    good it is. In nested cross-validation, the documents of a fold have no part in that (Varma and
+    Simon, Bias in error estimation when using cross-validation for model selection, 2006).
+
+    settings   of the candidate, with its targets
+    validated  the documents, predicted by what is found without their fold
+    """
+    labels = fitted.labels
+    sample = validated.corpus.sample
+    assert sample.rows is not None  # of the marks
+    order = np.argsort(sample.rows)
+    parts = []
+    for found in validated.predictions:
+        predicted = found.predictions
+        columns = [labels.index(label) for label in predicted.classes]
+        scores = np.full((len(predicted), len(labels)), MIN_SUM_PROBABILITY)
+        scores[:, columns] += predicted.probabilities
+        rows = order[np.searchsorted(sample.rows, np.array(found.places), sorter=order)]
+        judged = JudgedDocuments.of(sample, log(scores), None, rows)
+        parts.append(judged.take(np.isin(judged.classes, columns)))
+    judged = JudgedDocuments.join(parts)
+    n_unjudged = len(sample) - len(judged)
+    goals = find_goals(settings, labels)
+    selection = judge(fitted.hyperparameters, judged, n_unjudged=n_unjudged, goals=goals)
+    old = fitted.calibration
+    calibration = replace(
+        selection.calibration,
+        temperature=old.temperature,
+        prior_adjustment=old.prior_adjustment,
+        likelihoods=old.likelihoods,
+        outlier_threshold=old.outlier_threshold,
+    )
+    assert fitted.estimate is not None  # for the types
+    assert selection.estimate is not None
+    estimate = replace(
+        selection.estimate, duplicates=fitted.estimate.duplicates, folds=N_VALIDATION_FOLDS
+    )
+    selection = selection._replace(calibration=calibration, estimate=estimate)
+    return replace(fitted, task=fitted.task.with_selection(selection))
+
+
 def train_best(given: Training, source: Source, on_batch: OnBatch | None) -> TrainedModel:
     """Train the most accurate model on all documents of a source; of many documents, it is searched
     on a sample.
@@ -633,5 +691,23 @@ def train_best(given: Training, source: Source, on_batch: OnBatch | None) -> Tra
         best = found.best.candidate
         chosen = replace(given, features=best.features, settings=best.model_settings)
         return train_on_source(chosen, source, on_batch)
-    fitted = replace(found.model.fitted, input=source.model_input)
-    return replace(found.model, fitted=fitted)
+    fitted = found.model.fitted
+    own = found.best.candidate.model_settings
+    if (
+        MIN_VALIDATED <= found.n_documents <= MAX_VALIDATED
+        and fitted.kind.has_one_label
+        and fitted.estimate is not None
+        and own.calibrate
+        and own.optimize is None
+    ):
+        plain = [replace(each, model_settings=each.goalless_settings) for each in candidates]
+        validated = cross_validate_search(
+            searched,
+            FoldSettings(folds=N_VALIDATION_FOLDS),
+            plain[0].features,
+            lambda count: search_model(plain, count, jobs=given.jobs).model,
+            jobs=given.jobs,
+        )
+        if validated.corpus.sample.times is None:
+            fitted = validate(fitted, own, validated)
+    return replace(found.model, fitted=replace(fitted, input=source.model_input))

@@ -188,16 +188,20 @@ class FittedModel:
         """Whether the estimate comes from leaving out one document after the other, not from
         folds.
         """
-        return (
-            self.hyperparameters.C is None and self.unlabeled is None and self.full_features is None
-        )
+        is_counting = self.hyperparameters.C is None and self.unlabeled is None
+        return is_counting and self.full_features is None and self._n_folds is None
 
     @property
     def estimated_by(self) -> str:
         """By which method the accuracy was estimated: "leave-one-out", or such as "5 folds"."""
         if self.is_left_out or self.estimate is None:
             return "leave-one-out"
-        return number_of(self.estimate.folds or self.model_settings.folds, "fold")
+        return number_of(self._n_folds or self.model_settings.folds, "fold")
+
+    @property
+    def _n_folds(self) -> int | None:
+        """The number of folds, where the estimate tells it."""
+        return getattr(self.estimate, "folds", None)
 
     def check_takes_texts(self) -> None:
         """Raise ModelError if the features are the columns of a matrix that TextClassifier was

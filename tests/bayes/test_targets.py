@@ -14,12 +14,14 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.decision_offsets import (
     WITHHELD,
     Target,
+    find_goals,
     fit_targets,
     measure_target,
 )
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
 
 
@@ -170,3 +172,14 @@ def test_unreachable_targets_are_one_clear_message(target: Target, message: str)
     with pytest.raises(SettingsError, match=message) as caught:
         fit(scores, classes, [target])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "confidence"),
+    [({}, 0.9), ({"model": "svm"}, 0.9), ({"model": "stacked"}, 0.95), ({"vectors": "t"}, 0.95)],
+)
+def test_stacks_allow_half_the_error(settings: dict[str, Any], confidence: float) -> None:
+    """Scores of folds depend on one another."""
+    own = ModelSettings(min_recall=(("a", 0.8),), confidence=0.9, **settings)
+    (target,) = find_goals(own, ["a", "b"]).targets
+    assert target.confidence == pytest.approx(confidence)

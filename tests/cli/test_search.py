@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from made_files import write_rows
 
+from nbtext import TextClassifier
+
 
 @pytest.fixture(scope="module")
 def few(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,6 +44,23 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     best, chosen = (max(float(row[2].split()[0]) for row in found) for found in (rows, marked))
     assert best - chosen < 0.02
     assert nbtext(f"evaluate {few}/test -m a --to json").json["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize("target", ["", " --min-recall noise=0.5"])
+def test_with_few_documents_the_estimate_is_that_of_nested_cross_validation(
+    nbtext: Any, few: Path, target: str
+) -> None:
+    """So are the recalls of targets: the search has not seen the documents."""
+    trained = nbtext(f"train {few}/train -o m --model best{target}").ok()
+    assert "(5 folds)" in trained.err.splitlines()[-1 - bool(target)]
+    expected = nbtext("inspect m --to json").json["expected"]
+    nested = nbtext(f"evaluate {few}/train --folds 5 --model best --to json").json
+    assert expected["log_loss"] == pytest.approx(nested["log_loss"], abs=1e-6)
+    if not target:
+        assert expected["accuracy"] == pytest.approx(nested["accuracy"], abs=1e-6)
+    n_documents = nested["documents"]
+    model = TextClassifier.load("m").fitted_
+    assert model.calibration.nonconformity.numbers == expected["documents"] == n_documents
 
 
 def test_a_stack_shows_its_parts_and_their_weights(nbtext: Any, tmp_path: Path) -> None:
