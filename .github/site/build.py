@@ -145,7 +145,8 @@ def describe_command(name: str) -> Iterator[str]:
     yield from paragraphs(command.help or "")
     if command.takes_sources:
         yield from paragraphs(SOURCE_HELP)
-    for title, records in command.option_groups(context).items():
+    for title in filter(None, dict.fromkeys(getattr(each, "title", "") for each in command.params)):
+        records = [each.get_help_record(context) for each in command.list_group(title)]
         yield from (f"## {title}\n", "| option | meaning |", "|---|---|")
         yield from (f"| `{cell(names)}` | {cell(escape(help))} |" for names, help in records)
         yield ""

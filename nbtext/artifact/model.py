@@ -59,6 +59,7 @@ from nbtext.model.fitted_model import (
     View,
     are_columns,
     are_labels_of,
+    make_trained_model,
 )
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
@@ -67,6 +68,8 @@ OPENED = "the model file"  # in errors, where joblib has read it
 HEADER_KEYS = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
 # fields of FittedModel
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
+# counts of features in labels that a file has of views that nobody asked for
+MAX_UNASKED_COUNTS = 1 << 20
 DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored", "chosen_task")
 
 
@@ -93,6 +96,8 @@ def measure_model(model: TrainedModel) -> int:
 
 def write_model(model: TrainedModel) -> Record:
     """Return a model as plain data."""
+    if _has_unasked_counts(model):
+        model = drop_counts(model)
     fitted = model.fitted
     settings = model.fitted.model_settings
     has_counts = model.load_counts is not None and not (
@@ -143,6 +148,40 @@ def write_model(model: TrainedModel) -> Record:
     if fitted.scorer.scales is not None:
         record["scorer"]["deltas"] = fitted.scorer.codes
     return record
+
+
+def _has_unasked_counts(model: TrainedModel) -> bool:
+    """Return whether the counts of a model are many, and of views that nobody asked for."""
+    fitted = model.fitted
+    is_selected = fitted.view_choice is not None and fitted.model_settings.keep_sample is None
+    is_counted = is_selected and model.load_counts is not None
+    return is_counted and len(model.counts.statistics.classes) > MAX_UNASKED_COUNTS
+
+
+def drop_counts(model: TrainedModel) -> TrainedModel:
+    """Return a combined model without counts, with weights in 8 bits, and without the features that
+    one document has.
+
+    Leave-one-out does not know these features either, so the estimate stays.
+    """
+    fitted = model.fitted
+    statistics = model.counts.statistics
+    assert fitted.vocabulary is not None  # of views
+    is_kept = statistics.document_frequencies > 1
+    start, stop = find_views(fitted.vocabulary, fitted.feature_settings.view)[-3:-1]
+    is_kept[start:stop] = True
+    columns = np.flatnonzero(is_kept)
+    # what all classes have in common changes no probability
+    scorer = replace(fitted.scorer.restrict(columns).quantize(), base=None, base_scale=None)
+    small = replace(
+        fitted,
+        scorer=scorer,
+        columns=None,
+        weighting=fitted.weighting.restrict(columns),
+        vocabulary=fitted.vocabulary.restrict(columns),
+        documents=DocumentNumbers.of(statistics),
+    )
+    return make_trained_model(small, None)
 
 
 def _join_views(views: list[View]) -> View:

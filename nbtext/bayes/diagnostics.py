@@ -69,6 +69,18 @@ class Proportion:
 
 
 @frozen
+class ViewChoice:
+    """What the views that training selected bring, by leave-one-out.
+
+    accuracy  of words alone
+    gain      what the views add to it
+    """
+
+    accuracy: Annotated[float, FROM_0_TO_1]
+    gain: Annotated[float, FROM_0_TO_1]
+
+
+@frozen
 class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 

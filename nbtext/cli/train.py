@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,12 @@ class Train:
     input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
     model_settings: Mapping[str, Any] = options.trained_model()
+    like: str | None = setting(
+        None,
+        "Model with whose settings the new one is trained, so that the two can be merged.",
+        file="model",
+        title="Model",
+    )
     max_model_bytes: int | None = options.max_model_bytes()
     unlabeled: tuple[str, ...] = setting(
         (),
@@ -126,6 +133,8 @@ def train(given: Train) -> None:
 
 
 def _train(given: Train, is_refit: bool) -> TrainedModel:
+    from nbtext.artifact.model import load_model_file
+
     names = list(given.step.names) if given.step else []
     if is_refit:
         refuse_settings(
@@ -135,13 +144,12 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
             because=already_counted("a model"),
             but=("input_format",),
         )
-        for name in ["unlabeled"] * bool(given.unlabeled) + names:
+        for name in ["unlabeled"] * bool(given.unlabeled) + ["like"] * bool(given.like) + names:
             raise refuse(name, "SOURCE holds only counts, and no documents")
         if given.is_search:
             what = "best needs texts, but SOURCE is a model, which holds only counts"
             hint = "name a model, or train on the documents"
             raise SettingsError(what, where="model", hint=hint)
-        from nbtext.artifact.model import load_model_file
         from nbtext.model.growth import refit
 
         return refit(load_model_file(given.sources[0]), given.model_settings)
@@ -187,12 +195,18 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
     if given.run.jobs > 1:
         import_meanwhile("nbtext.model.fitting", "nbtext.report.training")
     settings = given.model_settings
+    features = given.features
+    if given.like is not None:
+        refuse_settings(FeatureSettings, ModelSettings, because="the settings are those of --like")
+        features, found = load_model_file(given.like).fitted.requested_settings
+        settings = {field.name: getattr(found, field.name) for field in fields(found)}
     unlabeled = partial(running.open_documents, given.unlabeled, given.input, given.run)
     trained = train_model(
         Training(
             labeled=open_labeled,
             unlabeled=unlabeled if given.unlabeled else None,
-            features=given.features,
+            features=features,
+            selects=given.like is None,
             settings=ModelSettings(**{**settings, "model": AUTO} if given.is_search else settings),
             way=BEST if given.is_search else None,
             given=typed_settings(FeatureSettings, ModelSettings),

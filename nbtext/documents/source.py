@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
+from stat import S_ISREG
 from typing import Any
 
 from nbtext.documents import streams
@@ -70,6 +71,7 @@ from nbtext.settings import list_options, refuse
 # bytes: the sample of each shard must fit into memory
 MIN_SHARD = 16 << 20
 MAX_SHARD = 512 << 20
+MAX_AHEAD = 1 << 20  # documents that are kept in memory while a source is measured
 MATRIX_SUFFIXES = (".npz", ".svmlight", ".mtx")
 # the assumed size of a file of a directory; to stat each file is as slow as to read it
 FILE_BYTES = 32 << 10
@@ -109,11 +111,17 @@ class Source:
         self.skipped = skipped
         # errors of one document, if another one has what it misses
         self.found: set[type[InputError]] = set()
+        # blocks that were read to measure the source, their bytes, and those that follow
+        self._ahead: list[Block] | None = None
+        self._n_ahead = 0
+        self._rest: Iterator[Block] = iter(())
         # documents that can be read only once, by the number of the block
         self._kept: dict[int, Batch] | None = None
         # matrices of which the first block was read, by path
         self._begun: dict[str, Iterator[Block]] = {}
-        self._matrices: dict[str, Any] = {}  # a block of each matrix that was read, by path
+        self._matrices: dict[
+            str, Any
+        ] = {}  # a block of each matrix that was read, by path; None: texts
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [
@@ -173,7 +181,7 @@ class Source:
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
         inputs = {
-            self._matrices[path].input if path in self._matrices else None
+            None if (matrix := self._matrices.get(path)) is None else matrix.input
             for shard in self._files
             for path in shard.paths
         }
@@ -216,7 +224,8 @@ class Source:
                 is_counted = detect_stream_format(stream, self.settings).is_counted
             finally:
                 streams.keep_opened(path, stream)
-            if not is_counted:
+            if not is_counted:  # a pipe cannot be asked again
+                self._matrices[path] = None
                 return None
             blocks = self._read_shard(shard)
             first = next(blocks)
@@ -230,13 +239,55 @@ class Source:
         """Whether all shards are files, which can be read several times; a pipe with a path
         cannot.
         """
-        return all(os.path.isfile(path) for shard in self._files for path in shard.paths)
+        return self._stored_bytes is not None
+
+    @cached_property
+    def _stored_bytes(self) -> int | None:
+        """The number of bytes of the files; None if something else is among them."""
+        total = 0
+        with suppress(OSError, ValueError):
+            for path in chain.from_iterable(shard.paths for shard in self._files):
+                status = os.stat(path)
+                if not S_ISREG(status.st_mode):
+                    return None
+                total += status.st_size
+            return total
+        return None
+
+    @property
+    def names_matrix(self) -> bool:
+        """Whether the name of a file tells that it is a matrix."""
+        files = (shard.paths[0] for shard in self._files if shard.reader == "file")
+        return any(content_suffix(path) in MATRIX_SUFFIXES for path in files)
 
     def keep_documents(self) -> None:
         """Let `blocks` be called several times: documents that can be read only once are kept in
         memory.
         """
         self._kept = None if self.is_read_again else {}
+
+    def measure(self, limit: int) -> int:
+        """Return the number of bytes of the source as it is stored, or a number above the limit.
+
+        Documents that can be read only once are read now, up to this limit, and kept in memory. Of
+        more than MAX_AHEAD documents, the number is above the limit, too.
+        """
+        if self._stored_bytes is not None:
+            return self._stored_bytes
+        if self._ahead is None:
+            self._ahead = []
+            n_documents = 0
+            blocks = chain.from_iterable(map(self._read_shard, self._files))
+            for block in blocks:
+                batch = block.batch()
+                n_documents += len(batch)
+                self._ahead.append(batch.block(block.size))
+                self._n_ahead += block.size if n_documents <= MAX_AHEAD else limit
+                if self._n_ahead > limit:  # each is dropped when it was used
+                    self._rest = chain(self._ahead, blocks)
+                    self._ahead = []
+                    break
+        return self._n_ahead
 
     def sample(self, share: float) -> Source:
         """Return the same documents, but only this share of them, by a hash of their text."""
@@ -255,7 +306,10 @@ class Source:
         if self._kept:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
-        for number, block in enumerate(chain.from_iterable(map(self._read_shard, self._files))):
+        blocks: Iterable[Block] = chain.from_iterable(map(self._read_shard, self._files))
+        if self._ahead is not None:
+            blocks = chain(self._ahead, self._rest)
+        for number, block in enumerate(blocks):
             yield block.map(partial(self._finish, number))
 
     def _finish(self, number: int, batch: Batch) -> Batch:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Integers, Mask
-from nbtext.bayes.settings import COMBINED, ModelSettings, check_label_count
+from nbtext.bayes.settings import ModelSettings, check_label_count
 from nbtext.documents.batch import Batch, join_batches, number_rows
 from nbtext.documents.times import sort_keys
 from nbtext.errors import InputError, SettingsError
@@ -41,7 +41,8 @@ from nbtext.model.source_counting import (
 )
 from nbtext.model.source_prediction import MAX_BATCH_PROBABILITIES
 from nbtext.model.tasks import TASKS
-from nbtext.model.training import check_features, count_for_model, sample_size
+from nbtext.model.training import check_features, sample_size
+from nbtext.model.view_selection import count_for_model
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
 from nbtext.parallel import parallel_map
@@ -211,10 +212,10 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
         )
         return count_blocks(blocks, CountingTask(each, None), jobs, on_batch)
 
-    if model_settings.model == COMBINED:
-        source.keep_documents()
     if source.first_matrix() is None:
-        features, corpus = count_for_model(count, features, model_settings, on_batch)
+        features, model_settings, corpus, _ = count_for_model(
+            count, source, features, model_settings, on_batch, jobs=jobs
+        )
     else:
         corpus = count(features, on_batch)
     TASKS[corpus.task].check_decisions(decisions, corpus.labels)

@@ -23,7 +23,7 @@ from nbtext.arrays import (
 )
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, Totals
-from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled
+from nbtext.bayes.diagnostics import Hyperparameters, Proportion, Unlabeled, ViewChoice
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
@@ -150,6 +150,9 @@ class FittedModel:
     trained : (n,) uint64, optional
         The smallest content hashes of the training documents; see `CorpusCounts.trained_hashes`.
         None: not known, or the counts have them.
+    view_choice : ViewChoice, optional
+        The views that training selected. None: the settings name the features, or words alone are
+        best.
     """
 
     task: Task
@@ -171,6 +174,7 @@ class FittedModel:
     full_features: int | None = None
     untrained: Bytes | None = None
     trained: Hashes | None = None
+    view_choice: ViewChoice | None = None
 
     @property
     def kind(self) -> TaskKind:
@@ -454,4 +458,5 @@ def check_same_settings(one: TrainedModel, other: TrainedModel) -> None:
         names = (field.name for field, _ in list_settings(type(mine)))
         found = describe_difference(mine, theirs, names)
         if found is not None:
-            raise ModelError(f"the models {found}", hint="train them with the same options")
+            hint = "train them with the same options, or one with ‹like› set to the other"
+            raise ModelError(f"the models {found}", hint=hint)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.diagnostics import Part, Unlabeled
+from nbtext.bayes.diagnostics import Part, Unlabeled, ViewChoice
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import ClassWeights
 from nbtext.bayes.settings import AUTO, ModelSettings
@@ -286,6 +286,7 @@ class Inspection:
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
     parts: tuple[Part, ...]  # of a combination
+    view_choice: ViewChoice | None  # what selected views bring; None: none were selected
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
     # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     chosen_by: str
@@ -392,6 +393,7 @@ def inspect_model(
         else None,
         C=hyperparameters.C,
         parts=hyperparameters.parts,
+        view_choice=fitted.view_choice,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),
         calibration=(temperature.a, temperature.b) if temperature is not None else None,

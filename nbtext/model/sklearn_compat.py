@@ -409,6 +409,10 @@ class GivenDocuments(Source):
         """See Source."""
         return self._documents if isinstance(self._documents, Matrix) else None
 
+    def measure(self, limit: int) -> int:
+        """See Source; the number of characters."""
+        return sum(sum(map(len, column)) for column in self.batch.columns)
+
     def blocks(self) -> Iterator[Block]:
         """See Source; there is one."""
         yield self.batch.block()

@@ -25,6 +25,7 @@ from nbtext.model.source_counting import (
     count_in_threads,
     source_features,
 )
+from nbtext.model.view_selection import WORD_VIEWS, count_for_model
 from nbtext.records import frozen
 from nbtext.registry import (
     Application,
@@ -40,15 +41,6 @@ from nbtext.settings import check_rules, list_options, make_record, refuse
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
-# of the model `combined`
-WORD_VIEWS = ("word:1", "word:2")
-CHARACTER_VIEW = "char_wb:2,5"
-# Mean number of words up to which characters are counted, too: about as many as a model search
-# takes for short. Parts of words are evidence where there are few words. Accuracy on held-out
-# training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
-# messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
-# sentences 0.674, 0.926.
-MAX_SHORT_WORDS = 40.0
 # counts a source
 Executor = Callable[["Source", CountingTask, OnBatch | None], CorpusCounts]
 MAX_DERIVED = 1 << 25  # columns that are derived from hashed features
@@ -98,6 +90,7 @@ class Training:
 
     labeled    opens the labeled documents
     unlabeled  opens further documents, without their labels; None: there are none
+    selects    whether features are selected if the settings leave them open
     way        the name of a way to fit, one of WAYS; None: the settings say all
     given      the names of the settings that were given, which a search keeps
     step       of an application: trains the model instead; None: no application does
@@ -116,6 +109,7 @@ class Training:
     settings: ModelSettings
     features: FeatureSettings = FeatureSettings()
     unlabeled: Documents | None = None
+    selects: bool = True
     way: str | None = None
     given: Collection[str] = ()
     step: Step | None = None
@@ -209,12 +203,19 @@ def train_on_source(
             return given.executor(source, task, on_batch)
         return count_in_threads(source, task, given.jobs, on_batch)
 
-    if model_settings.model == COMBINED:
-        source.keep_documents()
     try:
-        if source.first_matrix() is None:
-            features, counts = count_for_model(count, features, model_settings, on_batch)
+        if source.first_matrix() is None and given.executor is None:
+            features, model_settings, counts, fitted = count_for_model(
+                count,
+                source,
+                features,
+                model_settings,
+                on_batch,
+                jobs=given.jobs,
+                may_select=given.selects,
+            )
         else:
+            fitted = None
             counts = count(features, on_batch)
             if model_settings.keep_sample is not None and (
                 features.vocabulary is not None or counts.weighting is not None
@@ -226,53 +227,15 @@ def train_on_source(
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
         counts = replace(counts.retain(n_retained), chosen_task=given.task)
-        model = train_on_counts(counts, features, model_settings, jobs=given.jobs)
+        if fitted is None:
+            fitted = train_on_counts(counts, features, model_settings, jobs=given.jobs).fitted
     finally:
         spill.close()
     from nbtext.model.fitted_model import make_trained_model
 
     return make_trained_model(
-        replace(model.fitted, input=source.model_input), replace(model.counts, stored=None)
+        replace(fitted, input=source.model_input), replace(counts, stored=None)
     )
-
-
-def count_for_model(
-    count: Callable[[FeatureSettings, OnBatch | None], CorpusCounts],
-    features: FeatureSettings,
-    model_settings: ModelSettings,
-    on_batch: OnBatch | None = None,
-) -> tuple[FeatureSettings, CorpusCounts]:
-    """Count a corpus, and return the settings of its features, too.
-
-    If they leave it to the model `combined`, it has a view of words and one of pairs of words. The
-    corpus is counted again, with one of character n-grams within words, if its documents are short,
-    or if words are not separated.
-
-    count     counts all documents with some settings; the second argument is its `on_batch`
-    on_batch  is called while the documents are counted for the first time
-    """
-    if model_settings.model != COMBINED or not features.is_of_single_words:
-        return features, count(features, on_batch)
-    features = replace(features, view=WORD_VIEWS)
-    counts = count(features, on_batch)
-    if not needs_characters(counts, features):
-        return features, counts
-    del counts
-    features = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW))
-    return features, count(features, None)
-
-
-def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
-    """Return whether a view of characters helps: documents are short, or written without spaces."""
-    from nbtext.features.vocabulary import UNSPACED, compute_unspaced_share, find_views, split_views
-
-    assert counts.vocabulary is not None  # for the types: views are not hashed
-    view = features.view.index(WORD_VIEWS[0])
-    start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
-    occurrences = counts.statistics.slice(start, stop).feature_occurrences
-    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
-    words = split_views(counts.vocabulary, features.view)[view]
-    return bool(is_short or compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED)
 
 
 def train_on_counts(

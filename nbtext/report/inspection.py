@@ -18,7 +18,7 @@ from nbtext.model.settings import CRITERIA
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, name_features, new_table, show_features, show_number
-from nbtext.report.training import format_figures, format_parts, format_unlabeled
+from nbtext.report.training import format_figures, format_parts, format_unlabeled, format_views
 from nbtext.settings import format_value
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _document(inspection: Inspection) -> dict[str, Any]:
     record = asdict(inspection)
     if inspection.decisions is None:
         record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
-    for name in ("parts", "targets"):  # which few models have
+    for name in ("parts", "targets", "view_choice"):  # which few models have
         if not record[name]:
             del record[name]
     return record
@@ -99,6 +99,9 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "labels", "several for a document, or none"
     if inspection.parts:
         yield "parts", format_parts(inspection.parts)
+        if inspection.view_choice is not None:
+            views = dict.fromkeys(part.view for part in inspection.parts if part.weight > 0)
+            yield "selected", format_views(inspection.view_choice, views)
     elif inspection.C is not None:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
     elif inspection.mu is not None:

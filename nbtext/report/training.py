@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.diagnostics import Interval, LeaveOneOutEstimate, Part, Unlabeled
+from nbtext.bayes.diagnostics import Interval, LeaveOneOutEstimate, Part, Unlabeled, ViewChoice
 from nbtext.bayes.settings import AUTO, VECTORS
 from nbtext.errors import number_of
 from nbtext.evaluation.settings import GIVEN, SHOWN
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from nbtext.artifact.reduction import Reduction
     from nbtext.evaluation.search import Candidate, Search
+
+
+# of the views that training selects
+VIEW_TITLES = {"word:1": "words", "word:2": "pairs of words", "char_wb:2,5": "characters"}
 
 
 def format_training_summary(model: TrainedModel) -> str:
@@ -49,6 +53,9 @@ def format_training_summary(model: TrainedModel) -> str:
         found += f"; C {chosen.C:.4g}"
     elif is_single:
         found += f"; smoothing {chosen.smoothing:.4g}"
+    if fitted.view_choice is not None:
+        views = dict.fromkeys(part.view for part in chosen.parts if part.weight > 0)
+        found += f"; selected {format_views(fitted.view_choice, views)}"
     if n_labels == 1 and is_single:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None:
@@ -122,6 +129,14 @@ def format_reduction(reduction: Reduction) -> str:
     interval = fitted.estimate.interval
     in_full = f"{full:.{count_digits(interval)}f} in full"
     return f"{found}; estimated accuracy {format_share(small, interval)}, {in_full}"
+
+
+def format_views(choice: ViewChoice, views: Iterable[str]) -> str:
+    """Format the views that training selected, and what they bring, such as `words, characters:
+    +0.031 of 0.812`.
+    """
+    names = ", ".join(VIEW_TITLES.get(view, view) for view in views)
+    return f"{names}: +{choice.gain:.3f} of {choice.accuracy:.3f}"
 
 
 def format_parts(parts: Sequence[Part]) -> str:

@@ -25,6 +25,7 @@ EM = "train d.csv --model multinomial -q -o out"
 CASES = {  # of each command: options and arguments, each with the whole command; {} is the file
     "train": {
         "sources": "train {d.csv} -q -o out",
+        "--like": "train d.csv -q -o out --like {m}",
         "--stop-words": "train d.csv -q -o out --stop-words {words}",
         "--vocabulary": "train d.csv -q -o out --vocabulary {words}",
         "--unlabeled": f"{EM} --em 1 --unlabeled {{unlabeled.csv}}",

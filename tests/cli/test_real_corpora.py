@@ -32,13 +32,17 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
 
 
 def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
-    """20 Newsgroups by date: complement is selected, and finds the group that multinomial almost
-    never predicts.
+    """20 Newsgroups by date: pairs of words are selected; of words alone it is complement, which
+    finds the group that multinomial almost never predicts. The file has less than 12 MB.
     """
     folder = corpora("20news")
     trained = nbtext(f"train {folder}/train -o m.joblib")
+    assert "selected words, pairs of words: +0.0" in trained.err
+    assert Path("m.joblib").stat().st_size < 12_000_000
+    assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= 0.855
+    trained = nbtext(f"train {folder}/train --max-df 0.999 -o words.joblib")
     assert "complement with binary counts: 11,314 documents" in trained.err
-    record = nbtext(f"evaluate {folder}/test -m m.joblib --to json").json
+    record = nbtext(f"evaluate {folder}/test -m words.joblib --to json").json
     assert record["accuracy"] >= 0.820
     (group,) = (each for each in record["per_label"] if each["label"] == "comp.os.ms-windows.misc")
     assert group["recall"] >= 0.5
@@ -46,11 +50,13 @@ def test_newsgroups_by_default(nbtext: Any, corpora: Corpora) -> None:
 
 @pytest.mark.exhaustive(plain=0)
 def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora) -> None:
-    """IMDB: binary counts are selected."""
+    """IMDB: binary counts of words and pairs of words are selected; the file is small."""
     folder = corpora("imdb")
     trained = nbtext(f"train {folder}/train -o m.joblib")
-    assert "multinomial with binary counts: 25,000 documents" in trained.err
-    assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= 0.823
+    assert "selected words, pairs of words: +0.0" in trained.err
+    assert "combined with binary counts: 25,000 documents" in trained.err
+    assert Path("m.joblib").stat().st_size < 12_000_000
+    assert nbtext(f"evaluate {folder}/test -m m.joblib --to json").json["accuracy"] >= 0.868
 
 
 @pytest.mark.exhaustive

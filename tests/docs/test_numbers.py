@@ -63,8 +63,8 @@ features.analyzer => MAX_TEXT_CHARACTERS / 1e6 => applies to texts of at most {:
 features.analyzer => MIN_SECONDS => It is stopped after {:.0f} seconds plus one second per million characters
 features.analyzer => LONGEST_TOKEN => A token longer than {:,} bytes is ignored
 features.stored_documents => MAX_ENTRIES_IN_MEMORY / 1e6 => Up to {:.1f} million entries
-model.training => MAX_SHORT_WORDS => if a document has at most {:.0f} words on average
-model.training => CHARACTER_VIEW[-3:].replace(",", " to ") => character n-grams of {} within words
+model.view_selection => MAX_SHORT_WORDS => if a document has at most {:.0f} words on average
+model.view_selection => CHARACTER_VIEW[-3:].replace(",", " to ") => character n-grams of {} within words
 bayes.combination => MIN_INFORMED => tells labels apart in fewer than {:.0%} of these documents
 linear.stacking => C_OF_CHARACTERS => the `C` of NB-SVM is {:g}
 linear.stacking => BAYES[0][1] => with a smoothing of {:g} times the mean weight

@@ -16,7 +16,7 @@ from nbtext.bayes.combination import combine
 from nbtext.errors import ArtifactError, ModelError, SettingsError
 from nbtext.features.vocabulary import find_views
 from nbtext.model.growth import update_with_counts
-from nbtext.model.training import CHARACTER_VIEW, MAX_SHORT_WORDS, WORD_VIEWS
+from nbtext.model.view_selection import CHARACTER_VIEW, MAX_SHORT_WORDS, WORD_VIEWS
 
 ALL_VIEWS = tuple(sorted((*WORD_VIEWS, CHARACTER_VIEW)))
 

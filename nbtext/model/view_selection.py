@@ -1,0 +1,162 @@
+"""The views that `train` selects where no option names features, by leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, ViewChoice
+from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.documents.source import MAX_AHEAD, Source
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import (
+    UNSPACED,
+    compute_unspaced_share,
+    find_views,
+    split_views,
+)
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.source_counting import OnBatch
+
+WORD_VIEWS = ("word:1", "word:2")
+CHARACTER_VIEW = "char_wb:2,5"
+# Mean number of words up to which characters are counted, too: about as many as a model search
+# takes for short. Parts of words are evidence where there are few words. Accuracy on held-out
+# training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
+# messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
+# sentences 0.674, 0.926.
+MAX_SHORT_WORDS = 40.0
+# Bytes of a source up to which pairs of words and characters are counted unasked: they take several
+# times as long as words, and bring less the more documents there are.
+MAX_SELECTED_BYTES = 64_000_000
+MAX_CHARACTER_BYTES = 16_000_000
+MIN_SELECTED = 100  # different documents of which leave-one-out tells views apart
+MAX_LABELS = 1024  # whose scores in several views are not too many
+# counts all documents with some settings; the second argument is called with each batch
+Count = Callable[[FeatureSettings, OnBatch | None], CorpusCounts]
+
+
+class NotComparedError(Exception):
+    """The documents have several labels, or are too many: then no views are compared."""
+
+
+class Counted(NamedTuple):
+    """A counted corpus.
+
+    fitted  the model with the views that were selected, fitted already; None: none were
+    """
+
+    features: FeatureSettings
+    settings: ModelSettings
+    counts: CorpusCounts
+    fitted: FittedModel | None = None
+
+
+def count_for_model(
+    count: Count,
+    source: Source,
+    features: FeatureSettings,
+    settings: ModelSettings,
+    on_batch: OnBatch | None = None,
+    *,
+    jobs: int,
+    may_select: bool = True,
+) -> Counted:
+    """Count a corpus in the views that the settings name, or that are best for it.
+
+    If the settings leave the features to the model `combined`, it has a view of words and one of
+    pairs of words, and one of character n-grams within words if documents are short or words are
+    not separated. If they leave the model open, too, and the corpus is not too large, words alone
+    are compared with that; see `fit_better_views`.
+
+    on_batch    is called while the documents are counted for the first time
+    may_select  whether views may be selected if the settings leave them open
+    """
+    is_combined = settings.model == COMBINED and features.is_of_single_words
+    is_open = may_select and leaves_features_open(features, settings)
+    is_open = is_open and not source.names_matrix
+    is_open = is_open and source.measure(MAX_SELECTED_BYTES) <= MAX_SELECTED_BYTES
+    if not (is_open or is_combined):
+        return Counted(features, settings, count(features, on_batch))
+    source.keep_documents()
+    n_documents = 0
+
+    def watch(block: Any, batch: Batch) -> None:
+        nonlocal n_documents
+        n_documents += len(batch)
+        if is_open and (batch.has_lists or n_documents > MAX_AHEAD):
+            raise NotComparedError
+        if on_batch is not None:
+            on_batch(block, batch)
+
+    combined = replace(features, view=WORD_VIEWS)
+    try:
+        counts = count(combined, watch)
+    except NotComparedError:
+        return Counted(features, settings, count(features, on_batch))
+    may_add = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
+    if may_add and needs_characters(counts, combined):
+        del counts
+        combined = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW))
+        counts = count(combined, None)
+    if is_combined:
+        return Counted(combined, settings, counts)
+    together = fit_better_views(counts, combined, settings, jobs=jobs)
+    if together is not None:
+        return Counted(combined, together.model_settings, counts, together)
+    del counts
+    return Counted(features, settings, count(features, None))
+
+
+def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
+    """Return whether a view of characters helps: documents are short, or written without spaces."""
+    assert counts.vocabulary is not None  # for the types: views are not hashed
+    view = features.view.index(WORD_VIEWS[0])
+    start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
+    occurrences = counts.statistics.slice(start, stop).feature_occurrences
+    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
+    words = split_views(counts.vocabulary, features.view)[view]
+    return bool(is_short or compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED)
+
+
+def leaves_features_open(features: FeatureSettings, settings: ModelSettings) -> bool:
+    """Return whether no setting decides on the features, or on the event model."""
+    is_open = settings.smoothing is None and settings.prior is None and settings.vectors is None
+    return is_open and settings.model == AUTO and replace(features, fields=()) == FeatureSettings()
+
+
+def fit_better_views(
+    counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings, *, jobs: int
+) -> FittedModel | None:
+    """Return a combination of the views; None if the model `auto` of words alone has as high a
+    leave-one-out accuracy, or as low a log-loss, or there are too few documents.
+
+    counts  of all views, which retain documents to leave out
+    """
+    from nbtext.model.fitting import fit_model
+
+    vocabulary = counts.vocabulary
+    if (
+        vocabulary is None
+        or len(np.unique_values(counts.sample.hashes)) < MIN_SELECTED
+        or len(counts.labels) > MAX_LABELS
+    ):
+        return None
+    view = features.view.index(WORD_VIEWS[0])
+    columns = np.arange(*find_views(vocabulary, features.view)[view : view + 2])
+    words = counts.restrict(columns)
+    words = replace(words, vocabulary=split_views(vocabulary, features.view)[view])
+    alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate
+    del words
+    together = fit_model(counts, features, replace(settings, model=COMBINED), jobs=jobs)
+    found = together.estimate
+    is_known = isinstance(alone, LeaveOneOutEstimate) and isinstance(found, LeaveOneOutEstimate)
+    if not is_known or found.accuracy <= alone.accuracy or found.log_loss >= alone.log_loss:
+        return None
+    choice = ViewChoice(alone.accuracy, found.accuracy - alone.accuracy)
+    return replace(together, view_choice=choice)

@@ -1,0 +1,92 @@
+"""`nbtext train`, typed without options, selects what it counts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+N = 240
+
+
+def write_texts(path: Path, seed: int = 0) -> Path:
+    """Texts of a script without spaces: runs that hardly repeat, of syllables that tell the
+    label.
+    """
+    random = Random(seed)
+    rows = []
+    for number in range(N):
+        own = ("高良増益", "低悪減損")[number % 2]
+        text = "".join(random.choices(own + "売上利率今年度前期比", k=12))
+        rows.append({"text": text, "label": ("up", "down")[number % 2]})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return write_texts(tmp_path / "texts.jsonl")
+
+
+def test_views_that_pay_are_counted(nbtext: Any, texts: Path) -> None:
+    """The line of `train` says what was selected and what it brings, and `inspect` repeats it; the
+    bytes are the same for a pipe and any number of threads, and the folds are those of this model.
+    """
+    trained = nbtext(f"train {texts} -o m").ok()
+    (found,) = (each for each in trained.err.split("; ") if each.startswith("selected "))
+    assert "characters" in found
+    assert found.removeprefix("selected ") in nbtext("inspect m --to markdown").out
+    choice = nbtext("inspect m --to json").json["view_choice"]
+    assert f": +{choice['gain']:.3f} of {choice['accuracy']:.3f}" in found
+    assert choice["gain"] > 0.1
+    nbtext(f"train -q -j 3 {texts} -o other").ok()
+    assert Path("other").read_bytes() == Path("m").read_bytes()
+    command = [sys.executable, "-m", "nbtext", "train", "-q", "-", "-o", "piped"]
+    subprocess.run(command, input=texts.read_bytes(), check=True)
+    assert Path("piped").read_bytes() == Path("m").read_bytes()
+    folds = nbtext(f"evaluate {texts} --folds 5 --to json").json["accuracy"]
+    assert folds == pytest.approx(choice["accuracy"] + choice["gain"], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "options", ["--model multinomial", "--ngrams 1,2", "--view word:1", "--smoothing 1"]
+)
+def test_options_decide_by_hand(nbtext: Any, texts: Path, options: str) -> None:
+    assert "selected" not in nbtext(f"train {texts} {options} -o m").ok().err
+
+
+def test_words_stay_where_they_are_enough(nbtext: Any, letters: Path, texts: Path) -> None:
+    """Long texts, few texts, texts with several labels, and large files."""
+    assert "selected" not in nbtext(f"train {letters}/train -o m").ok().err
+    few = texts.with_name("few.jsonl")
+    few.write_text("".join(texts.read_text().splitlines(keepends=True)[:60]))
+    assert "selected" not in nbtext(f"train {few} -o m --force").ok().err
+    several = texts.with_name("several.jsonl")
+    rows = [json.loads(line) for line in texts.read_text().splitlines()]
+    several.write_text(
+        "".join(json.dumps({**row, "label": [row["label"]] * 2}) + "\n" for row in rows)
+    )
+    assert "selected" not in nbtext(f"train {several} -o m --force").ok().err
+
+
+def test_models_that_are_trained_alike_merge(nbtext: Any, texts: Path, letters: Path) -> None:
+    nbtext(f"train -q {texts} -o m").ok()
+    nbtext(f"train -q {letters}/train -o words").ok()
+    refused = nbtext("merge m words -o both")
+    assert "--like" in refused.err
+    nbtext(f"train -q {letters}/train --like m -o like").ok()
+    nbtext("merge -q m like -o both").ok()
+    assert nbtext("inspect both --to json").json["documents"] == N + 336
+    assert "does not apply" in nbtext(f"train {texts} --like m --ngrams 1,2 -o x").err
+
+
+def test_a_model_with_its_sample_grows_and_forgets(nbtext: Any, texts: Path) -> None:
+    other = write_texts(texts.with_name("other.jsonl"), seed=1)
+    nbtext(f"train -q {texts} --keep-sample 500 -o kept").ok()
+    nbtext(f"update -q kept {other} -o grown").ok()
+    nbtext(f"forget -q grown {other} -o again").ok()
+    nbtext(f"train -q {texts} --like kept -o like").ok()
+    assert Path("again").read_bytes() == Path("like").read_bytes()
