@@ -112,7 +112,9 @@ def write_model(model: TrainedModel) -> Record:
         documents=documents,
         scorer=replace(fitted.scorer, derivation=None),
         # the table is not needed any more, and the name of a file may be private
-        model_settings=replace(settings, vectors=None, vector_words=VECTOR_WORDS, more_words=()),
+        model_settings=replace(
+            settings, vectors=None, vector_words=VECTOR_WORDS, more_words=(), names=()
+        ),
     )
     record: Record = {
         "nbtext": __version__,

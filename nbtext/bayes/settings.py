@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, require_label
 from nbtext.records import frozen
-from nbtext.registry import offer
+from nbtext.registry import load_method, offer
 from nbtext.settings import (
     Excludes,
     Needs,
@@ -82,6 +82,10 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
         ) from None
 
 
+def _parse_names(path: str) -> Any:
+    return load_method("read_names")(path)
+
+
 @frozen(kw_only=True)
 class LinearSettings(Settings):
     """The settings of linear models: regularization, loss, and folds."""
@@ -144,6 +148,7 @@ class ModelSettings(LinearSettings):
         Needs("confidence", "min_recall|min_precision"),
         Needs("vector_words", "vectors"),
         Needs("more_words", "vectors"),
+        Needs("names", "vectors"),
         Excludes("vectors", "keep_sample", because="its weights are not sums of counts"),
         *(Excludes(name, "model=best", because=NOT_SEARCHED) for name in OF_CHOSEN_MODELS),
     )
@@ -254,6 +259,15 @@ class ModelSettings(LinearSettings):
         (),
         "Words that the model gets from `vectors` beside the first ones of the table, such as those of unlabeled texts.",
         is_option=False,
+    )
+    names: tuple[tuple[str, str], ...] = setting(
+        (),
+        "What the labels mean, with --vectors: a file of one label a line, or of `label: a sentence that describes it`. "
+        "The weights of words start there. Without SOURCE, the model is of these words alone. By default, the names of "
+        "the labels say it. Held-out documents decide whether they help.",
+        file="input",
+        parse=_parse_names,
+        applications=("vectors",),
     )
     keep_sample: int | None = setting(
         None,

@@ -89,10 +89,15 @@ NOT_FOR_COUNTS = ("label", "label_separator", "label_fields", "missing_labels")
 LABEL_FIELD = "Column, JSON key or mail header of the label. The label is ignored, but its name helps to recognize the "
 
 
-def sources() -> Any:
+def sources(*, is_required: bool = True) -> Any:
     """Return the field of the argument SOURCE..."""
     return setting(
-        (), metavar="SOURCE...", file="source", is_argument=True, is_required=True, is_repeated=True
+        (),
+        metavar="SOURCE...",
+        file="source",
+        is_argument=True,
+        is_required=is_required,
+        is_repeated=True,
     )
 
 

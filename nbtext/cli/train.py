@@ -10,6 +10,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
 from nbtext.cli import options, running
@@ -20,7 +22,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
 from nbtext.records import frozen
-from nbtext.registry import offer
+from nbtext.registry import load_method, offer
 from nbtext.settings import Excludes, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ ON_ONE_MACHINE = "workers count for one Naive Bayes model, and this one is train
 class Train:
     """The settings of `nbtext train`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: tuple[str, ...] = options.sources(is_required=False)
     output: str | None = options.new_model()
     input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
@@ -95,6 +97,8 @@ def train(given: Train) -> None:
     settings, except for the options of the group Model that you give. No text is read. Files of
     linear models hold counts only with --keep-sample, and those of a limited size hold none.
     """
+    if not given.sources and "names" not in given.model_settings:
+        raise click.UsageError("Missing argument 'SOURCE...'")
     with running.model_output(given.output) as target:
         # asked once, because a pipe has its beginning only once
         is_refit = running.is_model_alone(given.sources, given.input)
@@ -114,6 +118,7 @@ def train(given: Train) -> None:
         if not (
             given.run.quiet
             or is_refit
+            or not given.sources
             or trained.counts.statistics.is_fractional  # the documents have no labels
         ):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate
@@ -201,7 +206,8 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
         features, found = load_model_file(given.like).fitted.requested_settings
         settings = {field.name: getattr(found, field.name) for field in fields(found)}
     unlabeled = partial(running.open_documents, given.unlabeled, given.input, given.run)
-    trained = train_model(
+    fit = train_model if given.sources else load_method("train_by_names")
+    trained: TrainedModel = fit(
         Training(
             labeled=open_labeled,
             unlabeled=unlabeled if given.unlabeled else None,
@@ -221,6 +227,10 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
     )
     from nbtext.report.training import format_script_hint
 
-    if not (names or given.is_search) and (advice := format_script_hint(trained, text)):
+    if (
+        given.sources
+        and not (names or given.is_search)
+        and (advice := format_script_hint(trained, text))
+    ):
         given.run.say(advice)
     return trained

@@ -190,7 +190,7 @@ def list_candidates(
     check_features(features, model_settings)
     first = next(iter(sets))  # words, or those that are given
     plain = replace(
-        model_settings, model=AUTO, vectors=None, vector_words=VECTOR_WORDS, more_words=()
+        model_settings, model=AUTO, vectors=None, vector_words=VECTOR_WORDS, more_words=(), names=()
     )
     found = [candidate(first, "counts", replace(model_settings, model=AUTO))]
     found += [

@@ -122,12 +122,15 @@ class WordVectors:
     rows     (n_words + n_further, n_dimensions), the vectors of both; 0 where there is none
     places   (n_features + n_further,), the column of each feature and further word in the scorer
     bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
+    names    (n_classes, n_dimensions), unit vectors of what the labels are called, less their mean;
+             0 for a label without words. None: they are not known
     """
 
     columns: Integers32
     rows: Floats32
     places: Integers32
     bounds: tuple[int, ...] | None = None
+    names: Floats | None = None
 
 
 @frozen(eq=False)

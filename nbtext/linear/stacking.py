@@ -12,6 +12,7 @@ Wolpert, Stacked Generalization, 1992; Breiman, Stacked Regressions, 1996 (weigh
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -72,6 +73,10 @@ MIN_WEIGHT = 3e-4  # of the largest weight of a part; smaller ones are left out
 C_OF_CHARACTERS = 0.5
 # of the weight of all parts, in units of their mean absolute scores; parts with less are left out
 MIN_SHARE = 0.1
+# For a label on average, up to which the regression on word vectors stands alone if the other parts
+# do not pay. With 5 reviews for each of two labels, the accuracy is 0.537, not 0.527; with 20
+# messages it would be 0.85, not 0.91.
+FEW_DOCUMENTS = 5
 
 
 class PartColumns(NamedTuple):
@@ -139,19 +144,23 @@ class Stack:
             first = int(data.vectors.columns[0])
             name = data.views[bisect_right(self._bounds, first) - 1] if data.views else ""
             self._fitted.append(Fitted(Part(name, VECTORS, C=VARIANCE), self._fitted[0].view))
-        self._weigh(np.full(len(self._fitted), 1 / len(self._fitted)))
+        # before weights are fitted; without folds, the regression needs the fewest documents
+        n_parts = len(self._fitted)
+        self._first_weights = [1 / n_parts] * n_parts
+        if self._regression is not None:
+            self._first_weights = [0.0] * (n_parts - 1) + [1.0]
+        self.weigh(self._first_weights)
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts with a weight."""
-        return tuple(each.part for each in self._fitted)
+        return tuple(each.part for each in self._fitted if each.part.weight > 0)
 
-    def _weigh(self, weights: Floats) -> None:
-        pairs = zip(self._fitted, weights.tolist(), strict=True)
+    def weigh(self, weights: Sequence[float]) -> None:
+        """Set the weight of each part; those without one are left out of the scorer."""
         self._fitted = [
             each._replace(part=replace(each.part, weight=weight))
-            for each, weight in pairs
-            if weight > 0
+            for each, weight in zip(self._fitted, weights, strict=True)
         ]
 
     def _list_linear(self, name: str, *, has_words: bool) -> list[Part]:
@@ -199,8 +208,14 @@ class Stack:
             if shares.min() >= MIN_SHARE * shares.sum():
                 break
             kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
-        self._weigh(np.bincount(kept, found.weights, len(scores)).astype(np.float64))
-        return found.held_out
+        self.weigh(np.bincount(kept, found.weights, len(scores)).tolist())
+        is_few = len(self._data) <= FEW_DOCUMENTS * self._data.n_classes
+        is_alone = self._regression is not None and is_few
+        if not is_alone or _pays(judged, found.held_out, scores[-1]):
+            return found.held_out
+        self.weigh(self._first_weights)
+        alone: Floats = scores[-1]
+        return alone
 
     def score_parts(self, folds: Integers32, solver: SolverSettings) -> Floats:
         """Choose the Naive Bayes model of each view, and return the scores of each part.
@@ -221,6 +236,8 @@ class Stack:
                 problem: Any = self._regression
                 if part.model != VECTORS:
                     problem = self._make_problem(part, view)
+                else:
+                    problem.weigh_names(folds, own)
                 rough = problem.solve(make_rough(own))
                 scores = problem.score_folds(folds, own, rough)
                 del problem  # so that only one is in memory
@@ -274,6 +291,7 @@ class Stack:
         defaults = np.zeros((len(self._bounds) - 1, data.n_classes))
         # of the parts
         weights: list[list[tuple[Integers32, Floats32]]] = [[] for _ in bias]
+        self._fitted = [each for each in self._fitted if each.part.weight > 0]
         used_columns = [each.view.columns for each in self._fitted]
         while self._fitted:
             if self._fitted[0].part.model == VECTORS:
@@ -319,6 +337,8 @@ class Stack:
         vectors = self._data.vectors
         assert regression is not None
         assert vectors is not None
+        if fitted.start is None:
+            regression.weigh_names(np.full(len(self._data), NEVER_HELD_OUT), solution.solver)
         found = regression.solve(solution.solver, fitted.start)
         solution.is_converged &= found.is_converged
         further = np.arange(self._data.n_features, len(vectors.places), dtype=np.int32)
@@ -395,6 +415,18 @@ def _measure(scores: Floats, documents: DocumentTable) -> float:
     judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
     log_p = judged.scores + fit_prior_adjustment(judged)
     return judged.mean(log_p.argmax(axis=1) == judged.classes)
+
+
+def _pays(judged: JudgedDocuments, scores: Floats, alone: Floats) -> bool:
+    """Return whether scores have a lower log-loss than those of one part, by more than the standard
+    error of the difference.
+    """
+    logs = []
+    for each in (scores, alone):
+        scored = judged.with_scores(each)
+        logs.append(scored.calibrate(fit_scaled_temperature(scored).log_posterior).own)
+    gains = logs[0] - logs[1]
+    return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
 
 
 STACKED_VIEWS = LinearModel(

@@ -397,7 +397,7 @@ def fit_linear_model(
     if settings.vectors is not None:
         from nbtext.model.word_vectors import add_words
 
-        vocabulary, vectors = add_words(counts.vocabulary, given.features, settings)
+        vocabulary, vectors = add_words(counts.vocabulary, given.features, settings, labels)
     sample, weighting = counts.weigh_documents(given.features)
     n_hapax = given.unseen
     # tokens that models of other folds know; see `LeaveOneOut.n_known`

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from nbtext.arrays import Integers
+from nbtext.arrays import Floats, Integers
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import AssumptionWarning, InputError, SettingsError, list_some
+from nbtext.errors import AssumptionWarning, InputError, SettingsError, list_some, require_label
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import merge_sorted
 from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.linear.data import WordVectors
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.numerics import log
 from nbtext.registry import load_method
 
 MIN_KNOWN = 0.5  # share of the words of the documents; a table of fewer may be of another language
 
 N_SHOWN = 5  # words of a table
+TINY = 1e-9  # length of a vector that is rounding alone
 
 
 def add_words(
-    vocabulary: Vocabulary | None, features: FeatureSettings, settings: ModelSettings
+    vocabulary: Vocabulary | None,
+    features: FeatureSettings,
+    settings: ModelSettings,
+    labels: Sequence[str],
 ) -> tuple[Vocabulary, WordVectors]:
     """Return a vocabulary with further words, and the vectors of all of its words.
 
-    settings  with the name of the table of word vectors, and which words are added
+    settings  with the name of the table of word vectors, which words are added, and what the labels
+              mean
     raises  SettingsError: no feature is a word; InputError: the table cannot be read
     """
     assert settings.vectors is not None
     words, words_of, prefixes = _find_words(vocabulary, features)
     assert vocabulary is not None  # they are of it
-    asked = [*words_of, *settings.more_words]
-    table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
-    further = [*settings.more_words, *table.further]
-    further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
     find = Analyzer(replace(features, view=(), fields=(), analyzer="word", ngrams=(1, 1)))
+    means = dict(settings.names)
+    spoken = [Counter(find(means.get(label) or split_name(label))) for label in labels]
+    of_names = [word for words in spoken for word in words]
+    asked = [*words_of, *settings.more_words, *of_names]
+    table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
+    further = [*asked[len(words_of) :], *table.further]
+    further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
     known = set(vocabulary.terms)
     added: dict[str, int] = {}
     for place, word in enumerate(further):
@@ -53,8 +65,38 @@ def add_words(
     bounds = tuple(find_views(union, features.view).tolist()) if features.view else None
     places = np.array([added[name] for name in names], dtype=np.int64)
     rows = np.concatenate((table.rows[: len(words_of)], further_rows[places]))
-    vectors = WordVectors(words.astype(np.int32), rows, np.concatenate(columns), bounds)
+    own = table.rows[len(asked) - len(of_names) : len(asked)]
+    directions = _compare_names(spoken, own.astype(np.float64))
+    vectors = WordVectors(words.astype(np.int32), rows, np.concatenate(columns), bounds, directions)
     return union, vectors
+
+
+def split_name(label: str) -> str:
+    """Return the words of the name of a label, such as card_arrival, cardArrival or sci.space."""
+    return re.sub(r"[_\-./:]+|(?<=[a-z])(?=[A-Z])", " ", label)
+
+
+def _compare_names(spoken: Sequence[Counter[str]], rows: Floats) -> Floats:
+    """Return the unit vector of the words of each label, less the mean of all labels.
+
+    rows  of all of these words, one after the other
+    """
+    found = np.zeros((len(spoken), rows.shape[1]))
+    start = 0
+    for label, words in enumerate(spoken):
+        values = 1 + log(np.array(list(words.values()), dtype=np.float64))
+        own = rows[start : start + len(words)]
+        start += len(words)
+        found[label] = np.einsum("j,jd->d", values, own)
+    found = _divide_by_lengths(found)
+    is_known = found.any(axis=1)
+    found[is_known] -= found[is_known].sum(axis=0) / max(1, is_known.sum())
+    return _divide_by_lengths(found)
+
+
+def _divide_by_lengths(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > TINY, lengths, np.inf)
 
 
 def check_table(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
@@ -64,10 +106,12 @@ def check_table(counts: CorpusCounts, features: FeatureSettings, settings: Model
     once.
 
     raises  InputError: the table cannot be read, or has none of them
-            SettingsError: no feature is a word
+            SettingsError: no feature is a word, or a name is of no label
     """
     source = settings.vectors
     assert source is not None
+    for label, _ in settings.names:
+        require_label(label, counts.labels, "names")
     words, names, _ = _find_words(counts.vocabulary, features)
     asked = [*names, *settings.more_words]
     n_further = max(N_SHOWN, settings.vector_words)

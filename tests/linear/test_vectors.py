@@ -61,9 +61,12 @@ def weights_of(regression: VectorRegression, found: Regression) -> Floats:
 
 
 def mean_vectors(words: Any, rows: Any) -> tuple[Floats, Floats]:
-    """The means of documents, (n, n_dimensions), and the sums of the lengths, (n, 1)."""
-    sums = words @ np.linalg.norm(rows, axis=1)[:, None]
-    return words @ rows / sums, sums
+    """The means of documents, of length 1, (n, n_dimensions), and the sums of the lengths of their
+    words, (n, 1).
+    """
+    means = words @ rows
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+    return means, words @ np.linalg.norm(rows, axis=1)[:, None]
 
 
 def centered(scores: Floats) -> Floats:
@@ -78,18 +81,24 @@ def test_log_odds_are_those_of_scikit_learn(n_labels: int, weights: Sequence[flo
     matrix, data = made(n_labels, weights=own)
     matrix = matrix[:, COLUMNS]
     regression = regression_of(data)
-    means, sums = mean_vectors(matrix, vectors_of(data).rows[: len(COLUMNS)])
-    means -= means.mean(axis=0)
-    means /= np.sqrt((means**2).sum(axis=1).mean())
+    rows = vectors_of(data).rows[: len(COLUMNS)]
+    means, sums = mean_vectors(matrix, rows)
+    mean = means.mean(axis=0)
+    means -= mean
+    scale = 1 / np.sqrt((means**2).sum(axis=1).mean())
     # with two labels, it has one vector, the difference of two, with half of the sum of squares
     expected = LogisticRegression(C=20 if n_labels == 2 else 10, tol=1e-8, max_iter=5000)
-    expected.fit(means, data.table.classes, data.document_weights)
-    scores = expected.decision_function(means)
+    expected.fit(means * scale, data.table.classes, data.document_weights)
+    slopes = scale * expected.coef_.T
+    intercepts = expected.intercept_ - mean @ slopes
+    lengths = np.linalg.norm(matrix @ rows, axis=1)
+    scores = matrix @ rows @ slopes + lengths.sum() / sums.sum() * sums * intercepts
     if n_labels == 2:
-        scores = np.outer(scores, (-0.5, 0.5))
-    weighed = matrix @ weights_of(regression, regression.solve(SOLVER))[: len(COLUMNS)]
-    found = centered(weighed) / sums * sums.mean()
-    np.testing.assert_allclose(found, scores, atol=5e-4 * np.abs(scores).max())
+        scores = scores * (-0.5, 0.5)
+    solved = regression.solve(SOLVER)
+    weighed = matrix @ weights_of(regression, solved)[: len(COLUMNS)]
+    found = centered(weighed) * lengths.mean()
+    np.testing.assert_allclose(found, scores, atol=4e-3 * np.abs(scores).max())
 
 
 def test_documents_of_other_words_have_the_scores_of_the_regression() -> None:
@@ -101,9 +110,12 @@ def test_documents_of_other_words_have_the_scores_of_the_regression() -> None:
     words[0, -2] = 3  # no training document has it
     words[1, [0, 1, -3]] = 1, 2, 0.5
     means, sums = mean_vectors(words, rows)
-    scores = (means - found.mean) * found.scale @ found.table[:-1] + found.table[-1]
+    lengths = np.linalg.norm(words @ rows, axis=1)[:, None]
+    slopes = found.scale * found.table[:-1]
+    intercepts = found.ratio * (found.table[-1] - found.mean @ slopes)
+    scores = (lengths * means @ slopes + sums * intercepts) / found.length
     weights = weights_of(regression, found)
-    np.testing.assert_allclose(words @ weights, scores * sums / found.length, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(words @ weights, scores, rtol=1e-4, atol=1e-4)
     assert not weights[[3, -1]].any()  # without a vector
 
 
@@ -174,7 +186,10 @@ def test_a_stack_adds_the_weights_of_the_regression(
     data = replace(whole, vectors=vectors)
     stack, others = (Stack(each, LinearSettings()) for each in (data, rest))
     n_parts = len(others.parts)
-    assert [part.model for part in stack.parts[n_parts:]] == [VECTORS]
+    assert [part.model for part in stack.parts] == [
+        VECTORS
+    ]  # until folds tell what a part is worth
+    stack.weigh([1 / (n_parts + 1)] * (n_parts + 1))
     of_others, found = (each.scorer(each.solve(SOLVER)).weights().T for each in (others, stack))
     expected = np.zeros((N_FEATURES + N_FURTHER, 3))
     expected[kept] = of_others * n_parts
@@ -213,8 +228,51 @@ def test_naive_bayes_beside_vectors_has_more_smoothing(
     stack = Stack(data, LinearSettings())
     folds = np.arange(24, dtype=np.int32) % 3
     scores = stack.score_parts(folds, SOLVER)
+    stack.weigh([1.0] * len(scores))
     assert (stack.parts[0].model, stack.parts[0].smoothing) == (model, smoothing)
     assert (stack.parts[-1].model, stack.parts[-1].C) == (VECTORS, 10)
     regression = VectorRegression(data, vectors)
     expected = regression.score_folds(folds, SOLVER, regression.solve(make_rough(SOLVER)))
     np.testing.assert_allclose(scores[-1], expected, rtol=1e-3, atol=1e-3)
+
+
+NAMED = np.array([[1.0, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0]]) / np.sqrt(2)
+
+
+def named(n_labels: int = 3, *, seed: int = 1) -> TrainingData:
+    """Documents whose labels have names."""
+    _, data = made(n_labels, seed=seed)
+    return replace(data, vectors=replace(vectors_of(data), names=NAMED[:n_labels]))
+
+
+def test_without_documents_that_count_the_slopes_are_those_of_the_names() -> None:
+    data = replace(named(), class_weights=np.zeros(3))
+    regression = regression_of(data)
+    regression.weigh_names(np.full(len(data), -1, dtype=np.int32), SOLVER)
+    found = regression.solve(SOLVER)
+    np.testing.assert_array_equal(found.table[:-1], 6 * NAMED.T)
+    assert not found.table[-1].any()
+
+
+@pytest.mark.parametrize("has_folds", [True, False])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_names_count_if_documents_agree(*, has_folds: bool, is_right: bool) -> None:
+    """Of held-out documents; without folds, of all documents. Names of other labels say nothing."""
+    n_labels = 8
+    random = np.random.default_rng(4)
+    classes = np.tile(np.arange(n_labels), 2)
+    matrix = np.hstack((np.eye(n_labels)[classes], random.poisson(0.2, size=(len(classes), 20))))
+    names = np.eye(n_labels, 16) - np.eye(n_labels, 16).mean(axis=0)
+    names /= np.linalg.norm(names, axis=1, keepdims=True)
+    noise = random.normal(scale=0.2, size=(20, 16))
+    rows = np.vstack((np.eye(n_labels, 16), noise)).astype(np.float32)
+    columns = np.arange(len(rows), dtype=np.int32)
+    vectors = WordVectors(columns, rows, columns, names=names if is_right else names[::-1])
+    regression = VectorRegression(training_data(matrix, classes), vectors)
+    plain = regression.solve(SOLVER).table
+    folds = np.repeat((0, 1), n_labels) if has_folds else np.full(len(classes), -1)
+    regression.weigh_names(folds.astype(np.int32), SOLVER)
+    found = regression.solve(SOLVER).table
+    assert np.allclose(found, plain) != is_right
+    if is_right:  # the slopes of the names are larger by about their weight
+        assert ((found - plain)[:-1] * names.T).sum(axis=0).mean() > 2

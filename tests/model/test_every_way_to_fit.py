@@ -58,6 +58,7 @@ VALUES: list[dict[str, Any]] = [
     {"vectors": "words.vec"},
     {"vectors": "words.vec", "vector_words": 2},
     {"vectors": "words.vec", "more_words": ("w12",)},
+    {"vectors": "words.vec", "names": (("a", "w12"),)},
     *(
         {"model": model}
         for model in ("best", "combined", "stacked", "bernoulli", "dirichlet", "gaussian")

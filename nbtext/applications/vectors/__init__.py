@@ -6,6 +6,8 @@ APPLICATION = Application(
     __package__,
     methods={
         "add_unlabeled_words": "words:add_unlabeled_words",
+        "read_names": "names:read_names",
         "read_vectors": "table:read_vectors",
+        "train_by_names": "names:train_by_names",
     },
 )
