@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers32, Mask
+from nbtext.bayes.calibration import fit_scaled_temperature
+from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
 from nbtext.linear.logistic import descend, measure_loss
@@ -93,28 +95,36 @@ class VectorRegression:
         return self._score_folds(folds, solver, start)[1]
 
     def weigh_names(self, folds: Integers32, solver: SolverSettings) -> None:
-        """Select the weight of the names of the labels by the log-loss of the documents in a fold;
-        without folds, by that of all documents under the names alone. If no document counts, they
-        are all there is.
+        """Select the weight of the names of the labels by the calibrated log-loss of the documents
+        in a fold; without folds, by that of all documents under the names alone. If no document
+        counts, they are all there is.
         """
-        if self._names is None or (len(folds) > MAX_WITH_NAMES and self._shares.any()):
+        if self._names is None:
             return
-        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-        judged = held_out if len(held_out) else np.arange(len(folds))
-        own = np.arange(len(judged)), self._classes[judged]
-        losses = []
-        for weight in NAME_WEIGHTS:
-            self._center[:-1] = weight * self._names.T
-            if len(held_out):
-                scores = self._score_folds(folds, solver, None)[0]
-            else:
-                means, _, _ = _standardize(self._means)
-                scores = _score(means, self._center)
-            losses.append(measure_loss(scores, own, self._shares[judged])[0])
-        best = int(np.argmin(losses))
-        if losses[0] - losses[best] <= MIN_NAME_GAIN:
-            best = 0 if self._shares.any() else -1
+        best = -1
+        if self._shares.any() and len(folds) > MAX_WITH_NAMES:
+            best = 0
+        elif self._shares.any():
+            losses = np.array([self._judge_names(each, folds, solver) for each in NAME_WEIGHTS])
+            # those of the names alone are equal, because they are calibrated
+            best = int(losses.argmin()) if (folds != NEVER_HELD_OUT).any() else -1
+            if losses[0] - losses[best] <= MIN_NAME_GAIN:
+                best = 0
         self._center[:-1] = NAME_WEIGHTS[best] * self._names.T
+
+    def _judge_names(self, weight: float, folds: Integers32, solver: SolverSettings) -> float:
+        """Return the log-loss of all judged documents together, with a weight of the names."""
+        assert self._names is not None
+        self._center[:-1] = weight * self._names.T
+        rows = np.flatnonzero(folds != NEVER_HELD_OUT)
+        if len(rows):
+            scores = self._score_folds(folds, solver, None)[0]
+        else:
+            rows = np.arange(len(folds))
+            scores = _score(_standardize(self._means)[0], self._center)
+        judged = JudgedDocuments(scores, None, self._classes[rows], self._shares[rows])
+        judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+        return -judged.mean(judged.own) * len(rows)
 
     def _score_folds(
         self, folds: Integers32, solver: SolverSettings, start: Regression | None

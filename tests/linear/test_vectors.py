@@ -260,17 +260,17 @@ def test_names_count_if_documents_agree(*, has_folds: bool, is_right: bool) -> N
     """Of held-out documents; without folds, of all documents. Names of other labels say nothing."""
     n_labels = 8
     random = np.random.default_rng(4)
-    classes = np.tile(np.arange(n_labels), 2)
-    matrix = np.hstack((np.eye(n_labels)[classes], random.poisson(0.2, size=(len(classes), 20))))
+    classes = np.tile(np.arange(n_labels), 4)
+    matrix = np.hstack((np.eye(n_labels)[classes], random.poisson(0.3, size=(len(classes), 20))))
     names = np.eye(n_labels, 16) - np.eye(n_labels, 16).mean(axis=0)
     names /= np.linalg.norm(names, axis=1, keepdims=True)
-    noise = random.normal(scale=0.2, size=(20, 16))
+    noise = random.normal(scale=0.3, size=(20, 16))
     rows = np.vstack((np.eye(n_labels, 16), noise)).astype(np.float32)
     columns = np.arange(len(rows), dtype=np.int32)
     vectors = WordVectors(columns, rows, columns, names=names if is_right else names[::-1])
     regression = VectorRegression(training_data(matrix, classes), vectors)
     plain = regression.solve(SOLVER).table
-    folds = np.repeat((0, 1), n_labels) if has_folds else np.full(len(classes), -1)
+    folds = np.repeat((0, 1, 2, 3), n_labels) if has_folds else np.full(len(classes), -1)
     regression.weigh_names(folds.astype(np.int32), SOLVER)
     found = regression.solve(SOLVER).table
     assert np.allclose(found, plain) != is_right
