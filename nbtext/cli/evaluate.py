@@ -401,6 +401,7 @@ def _predict(
             decisions=decisions,
             jobs=jobs,
             has_ids=given.held_out is not None or given.by is not None,
+            may_select=not typed_settings(FeatureSettings),
             on_batch=on_batch,
         )
         return validated.predictions, validated.corpus

@@ -212,7 +212,7 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
             labeled=open_labeled,
             unlabeled=unlabeled if given.unlabeled else None,
             features=features,
-            selects=given.like is None,
+            selects=given.like is None and not typed_settings(FeatureSettings),
             settings=ModelSettings(**{**settings, "model": AUTO} if given.is_search else settings),
             way=BEST if given.is_search else None,
             given=typed_settings(FeatureSettings, ModelSettings),

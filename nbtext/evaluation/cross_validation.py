@@ -184,11 +184,13 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
     jobs: int = 1,
     on_batch: OnBatch | None = None,
     has_ids: bool = False,
+    may_select: bool = True,
 ) -> CrossValidation:
     """Read a source once, split its documents into folds, and predict each fold with a model of the
     others.
 
     has_ids      whether the predictions have the ids and the places of the documents
+    may_select   whether views may be selected if the settings leave them open
     """
     features = source_features(source, features)
     check_features(features, model_settings, source.first_matrix() is not None)
@@ -214,7 +216,7 @@ def cross_validate_source(  # noqa: PLR0913 - settings, and what to call meanwhi
 
     if source.first_matrix() is None:
         features, model_settings, corpus, _ = count_for_model(
-            count, source, features, model_settings, on_batch, jobs=jobs
+            count, source, features, model_settings, on_batch, jobs=jobs, may_select=may_select
         )
     else:
         corpus = count(features, on_batch)

@@ -52,7 +52,8 @@ def test_views_that_pay_are_counted(nbtext: Any, texts: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["--model multinomial", "--ngrams 1,2", "--view word:1", "--smoothing 1"]
+    "options",
+    ["--model multinomial", "--ngrams 1,2", "--ngrams 1,1", "--view word:1", "--smoothing 1"],
 )
 def test_options_decide_by_hand(nbtext: Any, texts: Path, options: str) -> None:
     assert "selected" not in nbtext(f"train {texts} {options} -o m").ok().err
