@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from nbtext.applications.unlabeled.selection import ALONE, is_improvement
-from nbtext.bayes.calibration import fit_scaled_temperature
+from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.decision_offsets import find_goals
 from nbtext.bayes.diagnostics import Hyperparameters, Unlabeled
@@ -73,12 +73,15 @@ def train_on_own_labels(
 
     def learn(alone: FittedModel, known: CorpusCounts, own: ModelSettings) -> FittedModel:
         """Fit a model to known documents, and to those of which a model of them is most certain."""
-        log_p = alone.task.log_probabilities(*_score(alone, others.sample, others))
+        # the noise of few documents would make all of one label the most certain ones
+        task = alone.task.change_calibration(_drop_noise)
+        log_p = task.log_probabilities(*_score(alone, others.sample, others))
         chosen = np.sort(np.argsort(-log_p.max(axis=1), kind="stable")[:n_learned])
         classes = log_p[chosen].argmax(axis=1).astype(np.int32)
         sample = replace(others.sample.take(chosen), classes=classes)
         statistics = count_classes(sample, others.statistics.n_features, len(known.labels))
         learned = CorpusCounts(known.labels, others.vocabulary, statistics, sample, None)
+        known = replace(known, sample=replace(known.sample, rows=None))  # the others have none
         return fit_model(known + learned, features, own, jobs=jobs)
 
     trained = train_on_counts(labeled, features, settings, jobs=jobs)
@@ -133,3 +136,8 @@ def train_on_own_labels(
 def _score(model: FittedModel, documents: DocumentTable, counts: CorpusCounts) -> Evidence:
     """Return the scores of documents over the features of `counts`, and their lengths."""
     return model.evidence(align_documents(documents, counts.vocabulary, model.vocabulary))
+
+
+def _drop_noise(calibration: Calibration) -> Calibration:
+    temperature = calibration.temperature
+    return replace(calibration, temperature=temperature and replace(temperature, noise=0.0))

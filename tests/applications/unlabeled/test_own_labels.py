@@ -80,3 +80,17 @@ def test_a_label_with_one_document(nbtext: Any) -> None:
     said = nbtext(*TRAIN, "--em", "1", "-o", "m").ok().err
     assert "no estimate" in said
     assert isinstance(load_model("m"), TextClassifier)
+
+
+def test_the_library_learns_them_too(nbtext: Any) -> None:
+    nbtext(*TRAIN, "--em", "1", "-o", "m").ok()
+    labeled, more = (
+        [json.loads(line) for line in Path(name).read_text().splitlines()]
+        for name in ("labeled.jsonl", "more.jsonl")
+    )
+    texts = [row["text"] for row in more]
+    labels = [row["label"] for row in labeled]
+    classifier = TextClassifier(vectors="t.vec")
+    classifier.fit([row["text"] for row in labeled], labels, unlabeled=texts, em=1)
+    expected = TextClassifier.load("m").predict_proba(texts)
+    assert classifier.predict_proba(texts) == pytest.approx(expected)
