@@ -81,7 +81,8 @@ def test_train_says_so(nbtext: Any, folder: Path) -> None:
     n_labels = sum(len(labels) for _, labels in documents(150, 1))
     assert f"multi-label: 150 documents, 3 labels ({n_labels / 150:.2f} per document)" in done.err
     assert "micro F1" in done.err
-    assert len(done.err.splitlines()) == 1
+    # a fifth of the short texts are nearly equal to another one
+    assert len([line for line in done.err.splitlines() if "nearly equal" not in line]) == 1
     assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
 
 

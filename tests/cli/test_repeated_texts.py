@@ -14,12 +14,12 @@ def write(path: Path, texts: list[str], labels: list[Any]) -> str:
 
 
 def test_commands(nbtext: Any, tmp_path: Path) -> None:
-    """`train` says that copies were left out together, and gives both estimates; `evaluate --folds`
-    says that they are in one fold.
+    """`train` says that copies were left out together, and gives both estimates, with the digits of
+    what three texts tell; `evaluate --folds` says that they are in one fold.
     """
     source = write(tmp_path / "t.csv", *three_texts(1))
     trained = nbtext(f"train {source} -o m.joblib")
-    assert "1,497 duplicates left out together); accuracy 0.1827 for new texts, 0.6" in trained.err
+    assert "1,497 duplicates left out together); accuracy 0.18 for new texts, 0.6" in trained.err
     assert " if texts repeat as they do here" in trained.err
     record = nbtext(f"evaluate {source} --folds 10 --to json").json
     assert record["duplicates"] == 1497

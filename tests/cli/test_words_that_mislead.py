@@ -30,7 +30,7 @@ def test_inspect_names_the_method_of_the_estimate(
     """
     trained = nbtext("train", "t.csv", "-o", "m", *options).ok()
     assert judge.partition(" of")[0] in trained.err
-    assert f"({judge})" in nbtext("inspect m --to table").ok().out
+    assert f"({judge})" in " ".join(nbtext("inspect m --to table").ok().out.split())
     rows = [{"text": f"red {n}", "label": ["a", "b"][: 1 + n % 2]} for n in range(30)]
     write_rows(table.with_name("s.jsonl"), rows)
     nbtext("train s.jsonl -o s").ok()
