@@ -69,7 +69,7 @@ HEADER_KEYS = ("checksum", "format", "version", "nbtext", "task", "views", "coun
 # fields of FittedModel
 SEPARATE = ("task", "feature_settings", "vocabulary", "weighting", "columns")
 # counts of features in labels that a file has of views that nobody asked for
-MAX_UNASKED_COUNTS = 1 << 20
+MAX_UNASKED_COUNTS = 1 << 18
 DERIVED_COUNTS = ("labels", "sample_size", "weighting", "stored", "chosen_task")
 
 
