@@ -5,9 +5,10 @@
 
 Each argument OPTIONS has the options of one `nbtext train`: "" is the default, and others are
 "--model best", "--vectors TABLE", "--max-model-bytes 1MB", or "--unlabeled {others} --em 10", in
-which {others} is a file of the training documents that were not drawn. A draw has so many random
-documents of each label, or with --at-random so many of all; `all` is one draw of all documents. The
-models are tested on the same random test documents.
+which {others} is a file of the training documents that were not drawn, and {names} one of all
+labels. A draw has so many random documents of each label, or with --at-random so many of all; `all`
+is one draw of all documents, and 0 of none, for options with {names}. The models are tested on the
+same random test documents.
 
 Prints a Markdown table: mean accuracy, log-loss, CPU seconds and bytes of the model of each way,
 the accuracy that it estimates, and the differences of the accuracies from those of the first way on
@@ -44,8 +45,9 @@ def draw(documents: Labeled, size: int, seed: int, *, at_random: bool) -> tuple[
 
 def train(folder: Path, options: str) -> tuple[float, ...]:
     """Train on the files of the folder, evaluate, and return the figures."""
-    given = options.format(others="others.jsonl")
-    cost = measure(f"nbtext train drawn.jsonl {given} -q --force -o model", folder)
+    given = options.format(others="others.jsonl", names="names.txt")
+    source = "drawn.jsonl" if (folder / "drawn.jsonl").stat().st_size else ""
+    cost = measure(f"nbtext train {source} {given} -q --force -o model", folder)
     measure("nbtext evaluate test.jsonl -m model --to json > evaluated.json", folder)
     measure("nbtext inspect model --to json > inspected.json", folder)
     found = json.loads((folder / "evaluated.json").read_text())
@@ -65,6 +67,8 @@ def compare(name: str, size: str, given: argparse.Namespace) -> None:
         folder = Path(scratch)
         tested = random.Random(0).sample(range(len(test.labels)), n_test)
         test.take(tested).write(folder / "test.jsonl")
+        names = "".join(f"{label}\n" for label in sorted(set(training.labels)))
+        (folder / "names.txt").write_text(names, encoding="utf-8")
         for seed in range(1 if size == ALL else given.draws):
             drawn, others = draw(training, n_drawn, seed, at_random=given.at_random)
             drawn.write(folder / "drawn.jsonl")
