@@ -75,7 +75,7 @@ linear.learning => MAX_LABEL_WEIGHTS / 1e6 => All labels together keep {:.0f} mi
 linear.learning => MAX_LABEL_SCORES / 1e6 => times labels are at most {:.0f} million
 linear.learning => MAX_LABEL_SCORES // 2**14 => so that with more than {:,} labels fewer documents are held out
 linear.vectors => MAX_FITTED => The regression is fitted to at most {:,} documents
-linear.vectors => VARIANCE => with a normal prior of mean 0 and variance {:.0f} for each
+linear.vectors => VARIANCE => with a normal prior of variance {:.0f} for each
 artifact.reduction => REDUCTION_SAMPLE_SIZE => cross-validation on at least {:,} training documents
 artifact.storage => MAX_RATIO => a compressed array takes at most {} times its bytes
 artifact.storage => MAX_UNPACKED >> 20 => times its bytes, or {} MiB
