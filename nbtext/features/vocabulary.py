@@ -15,7 +15,7 @@ import numpy as np
 from nbtext.arrays import Bytes, Integers, Integers32, Mask
 from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
-from nbtext.features.csr import entries_of
+from nbtext.features import csr
 from nbtext.features.settings import VIEW_END, FeatureSettings
 
 TERMS_RENAMED_AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
@@ -114,8 +114,8 @@ class Vocabulary:
 
     def restrict(self, columns: Integers) -> Vocabulary:
         """Return the vocabulary of these columns only; `columns` is ascending."""
-        offsets, positions = entries_of(self.offsets, columns)
-        return Vocabulary(self.blob[positions], offsets)
+        offsets, (blob,) = csr.take_rows(self.offsets, (self.blob,), columns)
+        return Vocabulary(blob, offsets)
 
 
 def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> Integers:

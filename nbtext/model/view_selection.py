@@ -33,7 +33,7 @@ CHARACTER_VIEW = "char_wb:2,5"
 MAX_SHORT_WORDS = 40.0
 # Bytes of a source up to which pairs of words and characters are counted unasked: they take several
 # times as long as words, and bring less the more documents there are.
-MAX_SELECTED_BYTES = 64_000_000
+MAX_SELECTED_BYTES = 40_000_000
 MAX_CHARACTER_BYTES = 16_000_000
 MIN_SELECTED = 100  # different documents of which leave-one-out tells views apart
 MAX_LABELS = 1024  # whose scores in several views are not too many

@@ -33,6 +33,7 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "sample": ({"keep_sample": 6}, LABELS),
     "views": ({"view": ("word:1:tfidf", "char:2:tfidf"), "min_df": 3}, LABELS),
     "linear": ({"model": "nbsvm", "ngrams": (1, 2), **TFIDF}, LABELS),
+    "complement": ({"model": "complement"}, list("abc") * 4),
     "gaussian": ({"model": "gaussian"}, LABELS),
     "small": ({"model": "svm", "analyzer": "char", "ngrams": (1, 4)}, LABELS),
     "several": ({"keep_sample": 100}, LISTS),
@@ -144,7 +145,6 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "scorer.deltas": [np.zeros(1)],
         "scorer.classes": [np.zeros(0, dtype=np.uint8)],
         "scorer.indptr": [np.zeros(3)],
-        "scorer.base_scale": [np.zeros(2)],
         "hyperparameters.C": [1.0],
         "counts.label_sets": [[["apple"]]],
         "counts.below": [2**64 + 1],
@@ -160,6 +160,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
             {"n_documents": 7, "documents": np.full(9, 7), "occurrences": np.full(9, 9)}
         ],
     },
+    "complement": {"scorer.base_scale": [np.zeros(2)]},
     "sample": {
         "counts.sample": [REMOVED],
         "counts.sample.hashes": [np.zeros(6), backwards],

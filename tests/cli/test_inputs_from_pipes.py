@@ -19,6 +19,8 @@ FILES = {  # beside those that every test of files has
     "words": "red\nround\nlong\n",
     "keywords": "apple,red,round\nbanana,yellow,long\n",
     "costs": "true,predicted,cost\napple,banana,5\n",
+    "names": "apple: red round\nbanana: yellow long\n",
+    "t.vec": "red 1 0\nround .9 .1\nyellow 0 1\nlong .1 .9\n",
     "picture": "\x89PNG\r\n\x1a\n\xff\xfe",
 }
 EM = "train d.csv --model multinomial -q -o out"
@@ -30,6 +32,7 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--vocabulary": "train d.csv -q -o out --vocabulary {words}",
         "--unlabeled": f"{EM} --em 1 --unlabeled {{unlabeled.csv}}",
         "--keywords": "train unlabeled.csv -q -o out --keywords {keywords}",
+        "--names": "train -q -o out --vectors t.vec --names {names}",
     },
     "predict": {
         "sources": "predict {d.csv} -m m",
@@ -43,6 +46,7 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--cost": "evaluate d.csv -m m --cost {costs}",
         "--stop-words": "evaluate d.csv --folds 2 --stop-words {words}",
         "--vocabulary": "evaluate d.csv --folds 2 --vocabulary {words}",
+        "--names": "evaluate d.csv --folds 2 --vectors t.vec --names {names}",
     },
     "prevalence": {"sources": "prevalence {d.csv} -m m", "--model-file": "prevalence d.csv -m {m}"},
     "vectorize": {
@@ -61,6 +65,7 @@ CASES = {  # of each command: options and arguments, each with the whole command
         "--model-file": "compare d.csv -m {m} -m n",
         "--stop-words": "compare d.csv --stop-words {words}",
         "--vocabulary": "compare d.csv --vocabulary {words}",
+        "--names": "compare d.csv --vectors t.vec --names {names}",
     },
     "diff": {"before": "diff {m} n", "after": "diff m {n}"},
     "sample": {"model": "sample {m}", "--model-file": "sample -m {m}"},

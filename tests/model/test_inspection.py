@@ -129,8 +129,8 @@ def test_a_label_that_is_unknown() -> None:
     "model", ["multinomial", "dirichlet", "bernoulli", "complement", "categorical"]
 )
 def test_confused_labels_are_those_of_refits(model: str) -> None:
-    """Each document asked of a model of all documents with other words: the pairs are those that go
-    wrong, no more.
+    """Each document asked of a model of all documents with other words, under the prior of all: the
+    pairs are those that go wrong, no more.
     """
     words = np.array(["red", "round", "long", "sweet", "sour", "green"])
     generator = np.random.default_rng(7)
@@ -142,11 +142,15 @@ def test_confused_labels_are_those_of_refits(model: str) -> None:
         "vocabulary": tuple(sorted(words)),
     }
     counted: Counter[tuple[str, str]] = Counter()
+    numbers = Counter(labels)
+    prior = tuple(numbers[label] / len(labels) for label in sorted(numbers))
+    of_all = {} if model == "complement" else {"prior": prior}
     for i in range(len(texts)):
         kept = [
             n for n, text in enumerate(texts) if Counter(text.split()) != Counter(texts[i].split())
         ]
-        others = TextClassifier(**settings).fit([texts[n] for n in kept], [labels[n] for n in kept])
+        others = TextClassifier(**settings, **of_all)
+        others.fit([texts[n] for n in kept], [labels[n] for n in kept])
         counted[labels[i], str(others.predict([texts[i]])[0])] += 1
     found = inspect(TextClassifier(**settings).fit(texts, labels)).confused
     assert len(found) == 3

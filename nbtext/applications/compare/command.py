@@ -130,7 +130,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     users = {AUTO, STACKED}  # of word vectors
     if chosen.get("vectors") is not None and not users & {*names}:
         names = [*names, STACKED]
-    plain = {key: value for key, value in chosen.items() if key != "vectors"}
+    plain = {key: value for key, value in chosen.items() if key not in ("vectors", "names")}
     settings = [ModelSettings(**(chosen if name in users else plain), model=name) for name in names]
     for each in settings:
         check_features(given.features, each)

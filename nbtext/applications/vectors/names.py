@@ -21,7 +21,7 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import DocumentNumbers, TrainedModel, make_trained_model
 from nbtext.model.fitting import Fitting, Learned, fit_linear_model, prepare
 from nbtext.model.source_counting import count_unlabeled
-from nbtext.model.task import OneLabel
+from nbtext.model.tasks import TASKS, find_task
 from nbtext.model.training import Training, check_features
 from nbtext.model.word_vectors import split_name
 
@@ -99,7 +99,9 @@ def train_by_names(given: Training) -> TrainedModel:
         scorer, selection = learn(data, n_known, plain, goals=Goals(), jobs=given.jobs)
         # the log-odds of a document do not depend on its length
         scale = TemperatureScaling(1 / max(1.0, float(data.table.lengths.mean())), 1.0)
-        task = OneLabel(labels, np.full(n_labels, -np.log(n_labels)), Calibration(scale))
+        task = TASKS[find_task(has_one_label=True)].load("task")(
+            labels, np.full(n_labels, -np.log(n_labels)), Calibration(scale)
+        )
         return scorer, selection.hyperparameters, task
 
     fitted = fit_linear_model(prepare(counts, features, settings, jobs=given.jobs), learn_names)
