@@ -171,7 +171,9 @@ def corpora() -> Callable[[str], Path]:
                         tempfile.TemporaryDirectory(dir=UNPACKED) as scratch,
                         tarfile.open(archive) as tar,
                     ):
-                        tar.extractall(scratch, filter="data")
+                        # Python 3.11.3 and older have no filters
+                        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+                        tar.extractall(scratch)
                         with contextlib.suppress(OSError):  # on Windows, another process was faster
                             (Path(scratch) / name).rename(folder)
         return folder

@@ -25,8 +25,8 @@ from nbtext.model.source_counting import OnBatch
 
 WORD_VIEWS = ("word:1", "word:2")
 CHARACTER_VIEW = "char_wb:2,5"
-# Mean number of words up to which characters are counted, too: about as many as a model search
-# takes for short. Parts of words are evidence where there are few words. Accuracy on held-out
+# Mean number of words up to which characters are counted, too: about as many as in what a model
+# search calls short. Parts of words are evidence where there are few words. Accuracy on held-out
 # training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
 # messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
 # sentences 0.674, 0.926.
@@ -35,8 +35,8 @@ MAX_SHORT_WORDS = 40.0
 # times as long as words, and bring less the more documents there are.
 MAX_SELECTED_BYTES = 40_000_000
 MAX_CHARACTER_BYTES = 16_000_000
-MIN_SELECTED = 100  # different documents of which leave-one-out tells views apart
-MAX_LABELS = 1024  # whose scores in several views are not too many
+MIN_SELECTED = 100  # different documents that leave-one-out needs to tell views apart
+MAX_LABELS = 1024  # with more, the scores of all documents in several views are too many
 # counts all documents with some settings; the second argument is called with each batch
 Count = Callable[[FeatureSettings, OnBatch | None], CorpusCounts]
 
@@ -48,7 +48,7 @@ class NotComparedError(Exception):
 class Counted(NamedTuple):
     """A counted corpus.
 
-    fitted  the model with the views that were selected, fitted already; None: none were
+    fitted  the model of the views that were selected; None: it has to be fitted
     """
 
     features: FeatureSettings
@@ -84,21 +84,28 @@ def count_for_model(
     if not (is_open or is_combined):
         return Counted(features, settings, count(features, on_batch))
     source.keep_documents()
-    n_documents = 0
+    n_documents = n_told = 0
 
     def watch(block: Any, batch: Batch) -> None:
-        nonlocal n_documents
+        nonlocal n_documents, n_told
         n_documents += len(batch)
         if is_open and (batch.has_lists or n_documents > MAX_AHEAD):
             raise NotComparedError
         if on_batch is not None:
+            on_batch(block, batch)
+            n_told += 1
+
+    def go_on(block: Any, batch: Batch) -> None:
+        nonlocal n_told
+        n_told -= 1
+        if on_batch is not None and n_told < 0:  # the first ones were told before
             on_batch(block, batch)
 
     combined = replace(features, view=WORD_VIEWS)
     try:
         counts = count(combined, watch)
     except NotComparedError:
-        return Counted(features, settings, count(features, on_batch))
+        return Counted(features, settings, count(features, go_on))
     may_add = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
     if may_add and needs_characters(counts, combined):
         del counts
@@ -125,7 +132,7 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
 
 
 def leaves_features_open(features: FeatureSettings, settings: ModelSettings) -> bool:
-    """Return whether no setting decides on the features, or on the event model."""
+    """Return whether the settings name neither features nor an event model."""
     is_open = settings.smoothing is None and settings.prior is None and settings.vectors is None
     return is_open and settings.model == AUTO and replace(features, fields=()) == FeatureSettings()
 
@@ -134,7 +141,8 @@ def fit_better_views(
     counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings, *, jobs: int
 ) -> FittedModel | None:
     """Return a combination of the views; None if the model `auto` of words alone has as high a
-    leave-one-out accuracy, or as low a log-loss, or there are too few documents.
+    leave-one-out accuracy, or as low a log-loss, or if they cannot be compared: there are too few
+    different documents, too many labels, or no estimates.
 
     counts  of all views, which retain documents to leave out
     """
