@@ -151,7 +151,7 @@ def fit_better_views(
     vocabulary = counts.vocabulary
     if (
         vocabulary is None
-        or len(np.unique_values(counts.sample.hashes)) < MIN_SELECTED
+        or np.count_nonzero(np.diff(counts.sample.hashes)) < MIN_SELECTED - 1
         or len(counts.labels) > MAX_LABELS
     ):
         return None
