@@ -119,9 +119,8 @@ class Source:
         self._kept: dict[int, Batch] | None = None
         # matrices of which the first block was read, by path
         self._begun: dict[str, Iterator[Block]] = {}
-        self._matrices: dict[
-            str, Any
-        ] = {}  # a block of each matrix that was read, by path; None: texts
+        # by path, a block of each matrix that was read, or None for texts
+        self._matrices: dict[str, Any] = {}
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [
@@ -248,7 +247,7 @@ class Source:
         with suppress(OSError, ValueError):
             for path in chain.from_iterable(shard.paths for shard in self._files):
                 status = os.stat(path)
-                if not S_ISREG(status.st_mode):
+                if path == streams.STANDARD_INPUT or not S_ISREG(status.st_mode):
                     return None
                 total += status.st_size
             return total
@@ -269,8 +268,9 @@ class Source:
     def measure(self, limit: int) -> int:
         """Return the number of bytes of the source as it is stored, or a number above the limit.
 
-        Documents that can be read only once are read now, up to this limit, and kept in memory. Of
-        more than MAX_AHEAD documents, the number is above the limit, too.
+        Documents that can be read only once are read now, up to this limit, and kept in memory.
+        They end with the first one that has several labels, and with more than MAX_AHEAD: then the
+        number is above the limit, too.
         """
         if self._stored_bytes is not None:
             return self._stored_bytes
@@ -282,7 +282,9 @@ class Source:
                 batch = block.batch()
                 n_documents += len(batch)
                 self._ahead.append(batch.block(block.size))
-                self._n_ahead += block.size if n_documents <= MAX_AHEAD else limit
+                self._n_ahead += block.size
+                if batch.has_lists or n_documents > MAX_AHEAD:
+                    self._n_ahead += limit
                 if self._n_ahead > limit:  # each is dropped when it was used
                     self._rest = chain(self._ahead, blocks)
                     self._ahead = []

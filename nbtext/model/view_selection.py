@@ -105,6 +105,7 @@ def count_for_model(
     try:
         counts = count(combined, watch)
     except NotComparedError:
+        source.keep_documents()  # all of them, not only those that were counted
         return Counted(features, settings, count(features, go_on))
     may_add = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
     if may_add and needs_characters(counts, combined):

@@ -91,3 +91,29 @@ def test_a_model_with_its_sample_grows_and_forgets(nbtext: Any, texts: Path) -> 
     nbtext(f"forget -q grown {other} -o again").ok()
     nbtext(f"train -q {texts} --like kept -o like").ok()
     assert Path("again").read_bytes() == Path("like").read_bytes()
+
+
+def test_each_document_of_a_pipe_counts(nbtext: Any, tmp_path: Path) -> None:
+    """Also if they have several labels, which no views are compared for; beside a file named `-`,
+    too.
+    """
+    random = Random(3)
+    rows = [
+        {
+            "text": " ".join(random.choices(["red", "green", "blue", "round", "long"], k=6)),
+            "label": random.sample("abc", 2),
+        }
+        for _ in range(40_000)
+    ]
+    for name, given in (
+        ("several", rows),
+        ("one", [{**row, "label": row["label"][0]} for row in rows]),
+    ):
+        data = tmp_path / f"{name}.jsonl"
+        data.write_text("".join(json.dumps(row) + "\n" for row in given))
+        nbtext(f"train -q {data} -o {name}").ok()
+        Path("-").write_text("text,label\nfoo bar,x\n")
+        command = [sys.executable, "-m", "nbtext", "train", "-q", "-", "-o", "piped", "--force"]
+        subprocess.run(command, input=data.read_bytes(), check=True)
+        Path("-").unlink()
+        assert Path("piped").read_bytes() == Path(name).read_bytes()
