@@ -49,7 +49,13 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.csr import running_sums
 from nbtext.features.document_table import concatenate
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary, find_views, join_views, split_views
+from nbtext.features.vocabulary import (
+    Vocabulary,
+    find_views,
+    find_words,
+    join_views,
+    split_views,
+)
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import (
@@ -96,7 +102,7 @@ def measure_model(model: TrainedModel) -> int:
 
 def write_model(model: TrainedModel) -> Record:
     """Return a model as plain data."""
-    if _has_unasked_counts(model):
+    if has_unasked_counts(model):
         model = drop_counts(model)
     fitted = model.fitted
     settings = model.fitted.model_settings
@@ -152,8 +158,10 @@ def write_model(model: TrainedModel) -> Record:
     return record
 
 
-def _has_unasked_counts(model: TrainedModel) -> bool:
-    """Return whether the counts of a model are many, and of views that nobody asked for."""
+def has_unasked_counts(model: TrainedModel) -> bool:
+    """Return whether the file of a model has no counts, because they are many, and of views that
+    nobody asked for.
+    """
     fitted = model.fitted
     is_selected = fitted.view_choice is not None and fitted.model_settings.keep_sample is None
     is_counted = is_selected and model.load_counts is not None
@@ -162,7 +170,7 @@ def _has_unasked_counts(model: TrainedModel) -> bool:
 
 def drop_counts(model: TrainedModel) -> TrainedModel:
     """Return a combined model without counts, with weights in 8 bits, and without the features that
-    one document has.
+    one document has, except single words.
 
     Leave-one-out does not know these features either, so the estimate stays.
     """
@@ -170,8 +178,7 @@ def drop_counts(model: TrainedModel) -> TrainedModel:
     statistics = model.counts.statistics
     assert fitted.vocabulary is not None  # of views
     is_kept = statistics.document_frequencies > 1
-    start, stop = find_views(fitted.vocabulary, fitted.feature_settings.view)[-3:-1]
-    is_kept[start:stop] = True
+    is_kept[find_words(fitted.vocabulary, fitted.feature_settings)] = True
     columns = np.flatnonzero(is_kept)
     # what all classes have in common changes no probability
     scorer = replace(fitted.scorer.restrict(columns).quantize(), base=None, base_scale=None)

@@ -271,6 +271,7 @@ class Target:
     number       the class of the label
     minimum      the recall or precision to reach, above 0 and below 1
     confidence   the probability that new documents reach it, above 0 and below 1
+    asked        the confidence that the settings name; None: the same
     """
 
     metric: str
@@ -278,6 +279,12 @@ class Target:
     number: int
     minimum: float
     confidence: float
+    asked: float | None = None
+
+    @property
+    def stated_confidence(self) -> str:
+        """The confidence for messages."""
+        return f"{self.asked or self.confidence:.4g} confidence"
 
 
 @frozen
@@ -309,7 +316,8 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
         confidence = 1 - (1 - confidence) / ERRORS_OF_STACKS
     for metric, label, minimum in settings.targets:
         require_label(label, labels, f"min_{metric}")
-        targets.append(Target(metric, label, labels.index(label), minimum, confidence))
+        asked = settings.confidence
+        targets.append(Target(metric, label, labels.index(label), minimum, confidence, asked))
     return Goals(settings.optimize, tuple(targets))
 
 
@@ -412,9 +420,7 @@ def _find_recall_step(scores: Floats, classes: Array, target: Target) -> float:
     n = len(margins)
     least = _least_documents(target.minimum, 1 - target.confidence)
     if n < least:
-        what = (
-            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence"
-        )
+        what = f"recall {target.minimum:g} of {target.label} with {target.stated_confidence}"
         what += f" needs at least {number_of(least, 'document')} of {target.label}; there are {n:,}"
         raise SettingsError(what, where="min_recall", hint="lower the target or the confidence")
 
@@ -436,7 +442,7 @@ def _find_minimum(own: Floats, predicted: Array, classes: Array, target: Target)
     if assured.minimum is None:
         what = (
             f"precision {target.minimum:g} of {target.label} cannot be assured with "
-            f"{target.confidence:.4g} confidence: of {number_of(len(rows), 'prediction')} of it, "
+            f"{target.stated_confidence}: of {number_of(len(rows), 'prediction')} of it, "
             f"{int(is_correct.sum()):,} are correct, so that at most {assured.bound:.4f} can be"
         )
         hint = "lower the target or the confidence, or train on more documents"

@@ -225,8 +225,9 @@ def model_output(output: str | None) -> Iterator[str]:
 
 def save_and_summarize(model: TrainedModel, target: str, run: RunSettings) -> None:
     """Save a model, and print a summary of it."""
-    from nbtext.artifact.model import save_model_file
+    from nbtext.artifact.model import has_unasked_counts, save_model_file
     from nbtext.report.training import (
+        NO_COUNTS,
         format_approximation,
         format_decisions,
         format_training_summary,
@@ -237,6 +238,8 @@ def save_and_summarize(model: TrainedModel, target: str, run: RunSettings) -> No
     run.say(format_training_summary(model), *format_decisions(model), *format_unused(model))
     if (note := format_approximation(model)) is not None:
         run.say(note)
+    if has_unasked_counts(model):
+        run.say(NO_COUNTS)
 
 
 def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:

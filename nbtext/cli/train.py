@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, BEST, COMBINED, ModelSettings
+from nbtext.bayes.settings import AUTO, BEST, COMBINED, VECTORS, ModelSettings
 from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings, typed_settings
 from nbtext.cluster.settings import ClusterSettings
@@ -138,8 +138,6 @@ def train(given: Train) -> None:
 
 
 def _train(given: Train, is_refit: bool) -> TrainedModel:
-    from nbtext.artifact.model import load_model_file
-
     names = list(given.step.names) if given.step else []
     if is_refit:
         refuse_settings(
@@ -155,6 +153,7 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
             what = "best needs texts, but SOURCE is a model, which holds only counts"
             hint = "name a model, or train on the documents"
             raise SettingsError(what, where="model", hint=hint)
+        from nbtext.artifact.model import load_model_file
         from nbtext.model.growth import refit
 
         return refit(load_model_file(given.sources[0]), given.model_settings)
@@ -203,7 +202,13 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
     features = given.features
     if given.like is not None:
         refuse_settings(FeatureSettings, ModelSettings, because="the settings are those of --like")
-        features, found = load_model_file(given.like).fitted.requested_settings
+        from nbtext.artifact.model import load_model_file
+
+        like = load_model_file(given.like).fitted
+        if any(part.model == VECTORS for part in like.hyperparameters.parts):
+            what = f"{given.like} has word vectors, and not their table"
+            raise SettingsError(what, where="like", hint="give --vectors and its other options")
+        features, found = like.requested_settings
         settings = {field.name: getattr(found, field.name) for field in fields(found)}
     unlabeled = partial(running.open_documents, given.unlabeled, given.input, given.run)
     fit = train_model if given.sources else load_method("train_by_names")

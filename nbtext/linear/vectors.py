@@ -143,8 +143,9 @@ class VectorRegression:
             others = own.ratio * self._sums[held_out, None] - lengths
             scores[0, held_out] = found
             scores[1, held_out] = (lengths * found + others * own.intercepts) / own.length
-        of_regression, of_words = scores[:, folds != NEVER_HELD_OUT]
-        return of_regression, of_words
+        of_regression, of_words = scores
+        is_held_out = folds != NEVER_HELD_OUT
+        return of_regression[is_held_out], of_words[is_held_out]
 
     def weigh(self, found: Regression, own_class: int) -> Array:
         """Return the weight of each word in a class, (n_words + n_further,)."""

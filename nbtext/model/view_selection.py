@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from nbtext.features.vocabulary import (
     split_views,
 )
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel
 from nbtext.model.source_counting import OnBatch
+from nbtext.output import note_phase
+
+if TYPE_CHECKING:
+    from nbtext.model.fitted_model import FittedModel
 
 WORD_VIEWS = ("word:1", "word:2")
 CHARACTER_VIEW = "char_wb:2,5"
@@ -164,8 +167,11 @@ def fit_better_views(
     del words
     together = fit_model(counts, features, replace(settings, model=COMBINED), jobs=jobs)
     found = together.estimate
-    is_known = isinstance(alone, LeaveOneOutEstimate) and isinstance(found, LeaveOneOutEstimate)
-    if not is_known or found.accuracy <= alone.accuracy or found.log_loss >= alone.log_loss:
+    if not (isinstance(alone, LeaveOneOutEstimate) and isinstance(found, LeaveOneOutEstimate)):
+        return None
+    for views, each in (("words alone", alone), (", ".join(features.view), found)):
+        note_phase("%s: accuracy %.4f, log-loss %.4f", views, each.accuracy, each.log_loss)
+    if found.accuracy <= alone.accuracy or found.log_loss >= alone.log_loss:
         return None
     choice = ViewChoice(alone.accuracy, found.accuracy - alone.accuracy)
     return replace(together, view_choice=choice)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from nbtext.evaluation.search import Candidate, Search
 
 
+NO_COUNTS = (
+    "the file holds no counts, because the selected features have many: to update or merge it, or to "
+    "forget documents, train with --keep-sample N"
+)
 # of the views that training selects
 VIEW_TITLES = {"word:1": "words", "word:2": "pairs of words", "char_wb:2,5": "characters"}
 

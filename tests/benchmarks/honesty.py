@@ -15,6 +15,7 @@ the test, of how many, how often training refused, and the mean.
 
 import argparse
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -56,7 +57,8 @@ FIGURES += ("highest", "80 %", "90 %")
 def take_some(documents: Labeled, rows: Sequence[int], size: int) -> tuple[list[int], list[int]]:
     """Return the first `size` rows of each label, and the others."""
     counted: Counter[str] = Counter()
-    some, others = [], []
+    some: list[int] = []
+    others: list[int] = []
     for row in rows:
         label = documents.labels[row]
         counted[label] += 1
@@ -67,7 +69,8 @@ def take_some(documents: Labeled, rows: Sequence[int], size: int) -> tuple[list[
 def split(documents: Labeled, size: int, seed: int, given: argparse.Namespace) -> list[Labeled]:
     """Return drawn documents, and those of the test."""
     order = random.Random(seed).sample(range(len(documents.labels)), len(documents.labels))
-    drawn, others = order[:size], order[size:]
+    drawn = order[:size]
+    others = order[size:]
     if given.a_label:
         drawn, others = take_some(documents, order, size)
         n_others = Counter(documents.labels[row] for row in others)
@@ -136,7 +139,7 @@ def main() -> None:
                         for each in splits
                         for label in sorted(set(documents.labels))
                     ]
-                    known = [each for each in recalls if each == each]  # noqa: PLR0124 - not NaN
+                    known = [each for each in recalls if not math.isnan(each)]
                     n_met = sum(each >= given.recall for each in known)
                     cells = [n_met, len(known), len(recalls) - len(known), np.mean(known)]
                 say_row([name, size, way, *(f"{each:.4g}" for each in cells)])

@@ -12,13 +12,13 @@ import pytest
 N = 240
 
 
-def write_texts(path: Path, seed: int = 0) -> Path:
+def write_texts(path: Path, seed: int = 0, n: int = N) -> Path:
     """Texts of a script without spaces: runs that hardly repeat, of syllables that tell the
     label.
     """
     random = Random(seed)
     rows = []
-    for number in range(N):
+    for number in range(n):
         own = ("高良増益", "低悪減損")[number % 2]
         text = "".join(random.choices(own + "売上利率今年度前期比", k=12))
         rows.append({"text": text, "label": ("up", "down")[number % 2]})
@@ -117,3 +117,44 @@ def test_each_document_of_a_pipe_counts(nbtext: Any, tmp_path: Path) -> None:
         subprocess.run(command, input=data.read_bytes(), check=True)
         Path("-").unlink()
         assert Path("piped").read_bytes() == Path(name).read_bytes()
+
+
+def test_a_large_file_has_no_counts_that_nobody_asked_for(nbtext: Any, tmp_path: Path) -> None:
+    """It is small, has the same estimate, predicts nearly the same, and says what it lacks."""
+    texts = write_texts(tmp_path / "many.jsonl", n=20_000)
+    trained = nbtext(f"train {texts} -o small").ok()
+    assert "the file holds no counts" in trained.err
+    nbtext(f"train -q {texts} --keep-sample 100 -o full").ok()
+    assert Path("small").stat().st_size < Path("full").stat().st_size / 2
+    other = write_texts(tmp_path / "other.jsonl", seed=1)
+    small, full = (
+        nbtext(f"evaluate {other} -m {name} --to json").json for name in ("small", "full")
+    )
+    assert small["accuracy"] == pytest.approx(full["accuracy"], abs=0.02)
+    refused = nbtext(f"update small {other} -o x").err
+    assert refused.count("\n") == 1
+    assert "--keep-sample" in refused
+    nbtext(f"update -q full {other} -o x").ok()
+
+
+def test_large_sources_are_counted_in_words(nbtext: Any, tmp_path: Path) -> None:
+    """Files and pipes of more than 16 MB have no view of characters, of more than 40 MB none."""
+    texts = write_texts(tmp_path / "texts.jsonl").read_text()
+    for n_megabytes in (17, 41):
+        data = tmp_path / f"{n_megabytes}.jsonl"
+        data.write_text(texts * (n_megabytes * 1_000_000 // len(texts) + 1))
+        trained = nbtext(f"train {data} -o m --force").ok()
+        assert "characters" not in trained.err
+        with data.open("rb") as file:
+            command = [sys.executable, "-m", "nbtext", "train", "-q", "-", "-o", "piped", "--force"]
+            subprocess.run(command, stdin=file, check=True)
+        assert Path("piped").read_bytes() == Path("m").read_bytes()
+
+
+def test_a_model_with_word_vectors_is_no_example(nbtext: Any, texts: Path) -> None:
+    Path("t.vec").write_text("red 1 0\nround .9 .1\nyellow 0 1\nlong .1 .9\n")
+    rows = [("red round", "apple"), ("yellow long", "banana")] * 4
+    Path("d.csv").write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in rows))
+    nbtext("train -q d.csv --vectors t.vec -o v").ok()
+    refused = nbtext(f"train {texts} --like v -o x")
+    refused.refused(2, "--like: v has word vectors, and not their table")
