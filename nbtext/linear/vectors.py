@@ -11,9 +11,9 @@ ratio of the sums of |y| and of Σ_j x_j |v_j| over all documents. A document of
 the log-odds of the regression. A word has a weight whether or not a document of the training data
 has it.
 
-The names of the labels say what is meant before any document does: the prior of β_k has the mean a
-u_k, where u_k is the unit vector of the words of a name, less the mean of all names. Held-out
-documents select a; names that do not help them get a = 0.
+The names of the labels are evidence, too: the normal prior of β_k has the mean a u_k, where u_k is
+the unit vector of the words of the name of label k, less the mean of all names. The log-loss of
+held-out documents selects a, which is 0 if the names do not lower it.
 """
 
 from __future__ import annotations

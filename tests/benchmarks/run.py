@@ -4,8 +4,9 @@
 
 Whole processes: wall time, CPU time (user + system) and peak memory, the size of the model file,
 and the accuracy of predictions. The programs of a job take turns (A B C, A B C, ...), after one
-round that is not counted; the medians are shown. All of them may use two cores. A program that is
-not installed fails; peers/install.sh installs the others. Prints tables in Markdown.
+round that is not counted; the medians are shown. All of them may use two cores; the megabytes a
+second are of input, for each second of a processor. A program that is not installed fails;
+peers/install.sh installs the others. Prints tables in Markdown.
 """
 
 import compileall
@@ -41,6 +42,7 @@ VOWPAL_WABBIT = "$PEERS/.venv/bin/python -m vowpalwabbit --quiet"
 
 TRAIN = {
     "nbtext": "nbtext train -q $CORPUS/train --force -o model",
+    "nbtext, words alone": "nbtext train -q $CORPUS/train --view word:1 --force -o model",
     "scikit-learn": "python $PEERS/scikit_learn.py train $CORPUS/train model",
     "fastText": "python $PEERS/convert.py $CORPUS/train lines.txt fasttext && "
     f"{FASTTEXT} && mv fasttext.bin model",
@@ -107,6 +109,15 @@ def measure_accuracy(folder: Path) -> float:
     return sum(is_right) / len(is_right)
 
 
+def measure_input(command: str, places: Mapping[str, Path]) -> int:
+    """The bytes of the corpus that a command reads."""
+    inputs = {f"${name}": path for name, path in places.items() if path.is_file()}
+    inputs |= {f"$CORPUS/{half}": places["CORPUS"] / half for half in ("train", "test")}
+    (path,) = [path for name, path in inputs.items() if name in command] or [Path(os.devnull)]
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(each.stat().st_size for each in files if each.is_file())
+
+
 def say_job(commands: Mapping[str, str], folder: Path, rounds: int, **variables: Path) -> None:
     """Measure the programs of a job, each in a folder of its own, and print a table."""
     folders = {}
@@ -115,20 +126,23 @@ def say_job(commands: Mapping[str, str], folder: Path, rounds: int, **variables:
         folders[program] = folder / program
         folders[program].mkdir(parents=True, exist_ok=True)
         programs[program] = partial(measure, command, folders[program], **variables)
-    say_head("", "wall, s", "CPU, s", "peak, MB", "model, MB", "accuracy", "ratio", "command")
+    head = "wall, s", "CPU, s", "MB/s a core", "peak, MB", "model, MB", "accuracy", "ratio"
+    say_head("", *head, "command")
     first = None
     for program, costs in measure_in_turns(programs, rounds + 1).items():
         command = f"`{commands[program]}`"
         if isinstance(costs, CommandFailedError):
             sys.stderr.write(f"{costs}\n")
-            say_row([program, "failed", "", "", "", "", "", command])
+            say_row([program, "failed", *[""] * (len(head) - 1), command])
             continue
         cost = median(costs[1:])
         first = first or cost
         model = folders[program] / "model"
         size = f"{model.stat().st_size / MEGABYTE:.3g}" if model.exists() else ""
         accuracy = f"{measure_accuracy(folders[program]):.4f}" if commands is PREDICT else ""
-        figures = f"{cost.wall:.3f}", f"{cost.cpu:.3f}", f"{cost.memory / MEGABYTE:.3g}"
+        n_bytes = measure_input(commands[program], variables)
+        speed = f"{n_bytes / MEGABYTE / cost.cpu:.3g}" if n_bytes else ""
+        figures = f"{cost.wall:.3f}", f"{cost.cpu:.3f}", speed, f"{cost.memory / MEGABYTE:.3g}"
         say_row([program, *figures, size, accuracy, f"{cost.wall / first.wall:.2f}", command])
 
 

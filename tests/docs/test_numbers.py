@@ -40,7 +40,7 @@ model.corpus_counts => SAMPLE_SIZE => the counts of at most {:,} documents that 
 evaluation.search => MIN_VALIDATED => With {} to 256 documents of one label each, the estimate
 evaluation.search => MAX_VALIDATED => With 20 to {} documents of one label each, the estimate
 evaluation.search => N_VALIDATION_FOLDS => come from searches on {} folds
-bayes.decision_offsets => 1 - 0.05 / ERRORS_OF_STACKS => that `confidence` leaves, {:g} for 0.95
+bayes.decision_offsets => 1 - 0.05 / ERRORS_OF_STACKS => that `confidence` allows: with {:g} for 0.95
 bayes.smoothing => NOISE_OF_FEW => of n documents, ν is at least {} / (n + 2)
 evaluation.search => FEW => by a share of {:g} / √n if the accuracies are equal
 evaluation.search => FEW / 2 => and of {:g} / √n less the gain

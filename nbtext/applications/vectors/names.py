@@ -67,8 +67,9 @@ def train_by_names(given: Training) -> TrainedModel:
     """
     settings = given.settings
     if settings.model not in (AUTO, STACKED) or given.way or given.step or settings.has_targets:
-        what = "needs labeled documents, and there is no SOURCE"
-        raise SettingsError(what, where="names", hint="leave out --model, --em and targets")
+        what = "needs labeled documents (SOURCE) beside these options"
+        hint = "give SOURCE, or leave out ‹model›, ‹em›, ‹min_recall› and ‹min_precision›"
+        raise SettingsError(what, where="names", hint=hint)
     check_features(given.features, settings)
     features = given.features
     model_input = ModelInput()
@@ -105,7 +106,9 @@ def train_by_names(given: Training) -> TrainedModel:
         return scorer, selection.hyperparameters, task
 
     fitted = fit_linear_model(prepare(counts, features, settings, jobs=given.jobs), learn_names)
-    given.say("no document has a label, so that there is no estimate; nbtext evaluate gives one")
+    given.say(
+        "the accuracy is not estimated, because no document is labeled; nbtext evaluate does it"
+    )
     documents = DocumentNumbers(0, (0,) * n_labels)
     return make_trained_model(replace(fitted, documents=documents, input=model_input), None)
 
