@@ -232,11 +232,6 @@ def fit_parts(
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         scored = JudgedDocuments.of(first.documents, scores, first.lengths)
         weights, held_out, informed = fit_weights(scored)
-        logs = [log_true(scored, each).mean() for each in scored.scores]
-        best = int(np.argmax(logs))
-        if log_true(scored, held_out).mean() <= logs[best]:  # it is no better than this part
-            weights = (np.arange(len(weights)) == best).astype(np.float64)
-            held_out = scored.scores[best]
         placed = [part for place in places for part in place.parts]
         found = zip(placed, weights.tolist(), informed.tolist(), strict=True)
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
@@ -249,14 +244,6 @@ def fit_parts(
     if len(first.documents):
         corpus_scored.add([factor], (held_out + first.log_priors())[None])
     return tuple(parts), corpus_scored
-
-
-def log_true(judged: JudgedDocuments, scores: Floats) -> Floats:
-    """Return the calibrated log-probability of the label of each document, (n,), by scores (n,
-    n_classes).
-    """
-    scored = judged.with_scores(scores)
-    return scored.calibrate(fit_scaled_temperature(scored).log_posterior).own
 
 
 class Weights(NamedTuple):

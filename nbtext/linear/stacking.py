@@ -22,7 +22,7 @@ import numpy as np
 from nbtext.arrays import Floats, Floats32, Integers, Integers32
 from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.combination import fit_weights, log_true
+from nbtext.bayes.combination import fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -421,7 +421,11 @@ def _pays(judged: JudgedDocuments, scores: Floats, alone: Floats) -> bool:
     """Return whether scores have a lower log-loss than those of one part, by more than the standard
     error of the difference.
     """
-    gains = log_true(judged, scores) - log_true(judged, alone)
+    logs = []
+    for each in (scores, alone):
+        scored = judged.with_scores(each)
+        logs.append(scored.calibrate(fit_scaled_temperature(scored).log_posterior).own)
+    gains = logs[0] - logs[1]
     return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
 
 

@@ -212,13 +212,13 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
 
 
 def format_unused(model: TrainedModel) -> list[str]:
-    """Format what a combination was offered, and has no weight in it: a line for word vectors, and
-    for each view.
+    """Format what a combination was offered by options, and has no weight in it: a line for word
+    vectors, and for each view.
     """
     fitted = model.fitted
     settings = fitted.model_settings
     used = [part for part in fitted.hyperparameters.parts if part.weight > 0]
-    if not used:
+    if not used or fitted.view_choice is not None:
         return []
     views = {part.view for part in used}
     names = [f"the view {view}" for view in fitted.feature_settings.view if view not in views]

@@ -1,8 +1,6 @@
 """The model `combined` as a user types it."""
 
-import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,29 +9,14 @@ import pytest
 from nbtext.errors import SettingsError
 from nbtext.text_classifier import TextClassifier
 
-VIEWS = ("--view", "word:1", "--view", "word:2")
+VIEWS = ("--view", "word:1", "--view", "char_wb:2,3")
 
 
-def write_texts(path: Path) -> Path:
-    """Texts between words that do not repeat: one half is told by a word, and the other one by the
-    order of two.
-    """
-    random = Random(0)
-    rows = []
-    for number in range(400):
-        label = random.choice(("up", "down"))
-        own = random.choice((label, "left right" if label == "up" else "right left"))
-        rows.append({"text": f"w{2 * number} {own} w{2 * number + 1}", "label": label})
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def test_parts_are_shown(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_parts_are_shown(nbtext: Any, letters: Path) -> None:
     """The summary and `inspect` name the parts with their weights; without documents, an update
     keeps them.
     """
-    texts = write_texts(tmp_path / "texts.jsonl")
-    trained = nbtext("train", str(texts), "--model", "combined", *VIEWS, "-o", "m").ok()
+    trained = nbtext("train", str(letters / "train"), "--model", "combined", *VIEWS, "-o", "m").ok()
     shown = nbtext("inspect m --to markdown").out.replace("\\_", "_")
     (line,) = (line for line in shown.splitlines() if line.startswith("parts "))
     line = line.removeprefix("parts ")
@@ -49,19 +32,6 @@ def test_parts_are_shown(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     updated = nbtext(f"update m {letters}/test -o u").ok()
     assert "approximate (not fitted to all documents): weights, " in updated.err
     assert nbtext("inspect u --to json").json["parts"] == parts
-
-
-def test_the_best_part_stands_alone_where_others_do_not_pay(nbtext: Any, letters: Path) -> None:
-    """The letters are told by words: pairs of words would raise the log-loss."""
-    folder = str(letters / "train")
-    trained = nbtext("train", folder, "--model", "combined", *VIEWS, "-o", "both").ok()
-    assert "; 1 × complement of word:1; " in trained.err
-    nbtext("train", folder, "--model", "combined", *VIEWS[:2], "-o", "alone").ok()
-    both, words = (
-        nbtext(f"inspect {name} --to json").json["expected"]["log_loss"]
-        for name in ("both", "alone")
-    )
-    assert both == pytest.approx(words, abs=0.02)
 
 
 def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:

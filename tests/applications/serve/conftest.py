@@ -182,9 +182,7 @@ def start(forker: Any) -> Iterator[Start]:
 
     yield run
     for each in started:
-        if each.process.poll() is None:
-            each.process.kill()
-        each.process.wait()
+        each.end(signal.SIGKILL)
         if each.process.stderr is not None:
             each.process.stderr.close()
     assert [line for each in started for line in each.said if "Traceback" in line] == []
