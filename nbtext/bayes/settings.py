@@ -82,7 +82,7 @@ def _parse_prior(text: str) -> str | tuple[float, ...]:
         ) from None
 
 
-def _parse_names(path: str) -> Any:
+def parse_meanings(path: str) -> Any:
     return load_method("read_names")(path)
 
 
@@ -267,7 +267,7 @@ class ModelSettings(LinearSettings):
         "The weights of words start there. Without SOURCE, the model is of these words alone. By default, the names of "
         "the labels say it. Held-out documents decide whether they help.",
         file="input",
-        parse=_parse_names,
+        parse=parse_meanings,
         applications=("vectors",),
     )
     keep_sample: int | None = setting(

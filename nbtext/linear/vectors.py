@@ -176,7 +176,9 @@ class VectorRegression:
         curvature = np.einsum("ij,i->j", np.square(means), shares) / 4
         curvature = np.append(curvature, shares.sum() / 4 or 1.0)[:, None]
         begin = self._center if start is None else start.table
-        table, is_converged = descend(objective, begin, precision + curvature, solver)
+        table, is_converged = begin, True
+        if shares.any():
+            table, is_converged = descend(objective, begin, precision + curvature, solver)
         # without a word that has a vector, no word has a weight
         length = float(self._lengths[documents].mean())
         ratio = length / (float(self._sums[documents].mean()) or np.inf)

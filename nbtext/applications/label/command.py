@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
+from nbtext.bayes.settings import parse_meanings
 from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.documents.formats import FORMATS, check_suffix
@@ -11,7 +13,8 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, number_of
 from nbtext.output import STANDARD_OUTPUT_PATHS
 from nbtext.records import frozen
-from nbtext.settings import Excludes, parse_names, setting
+from nbtext.registry import load_method
+from nbtext.settings import Excludes, Needs, parse_names, setting
 
 ANSWER_TEXT = "text"  # the key of the text of an answer
 
@@ -51,6 +54,13 @@ class Label:
         metavar="FILE|PACKAGE",
         applications=("vectors",),
     )
+    names: tuple[tuple[str, str], ...] = setting(
+        (),
+        "What the labels mean, with --vectors, so that they are predicted before any answer; see `nbtext train --names`.",
+        file="input",
+        parse=parse_meanings,
+        applications=("vectors",),
+    )
     multi_label: bool = setting(
         False, "Give a document any number of labels. The key of a label turns it on or off."
     )
@@ -70,7 +80,10 @@ class Label:
     common="-m -o --labels --multi-label --pool --input-format --text-field --id-field",
     example="nbtext label letters/test -m letters.joblib -o labels.jsonl",
     notes="Memory holds the texts and the counts of --pool documents, and 400 bytes for each of them.",
-    rules=[Excludes("vectors", name) for name in ("model", "multi_label")],
+    rules=[
+        Needs("names", "vectors"),
+        *(Excludes("vectors", name) for name in ("model", "multi_label")),
+    ],
 )
 def label(given: Label) -> None:
     """Label documents in the terminal, starting with those from which the model learns most.
@@ -123,12 +136,15 @@ def label(given: Label) -> None:
         n_chosen = len(pool.documents)
         found = number_of(n_chosen + pool.n_left_out, "document")
         given.run.say(f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool")
-    of_vectors = None
+    of_vectors = by_names = None
     if given.vectors is not None:
         assert pool.counts.vocabulary is not None  # words are not hashed
         known = tuple(pool.counts.vocabulary.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
         check_table(pool.counts, features, of_vectors)  # an error is said before the session
+        of_vectors = replace(of_vectors, names=given.names)
+        if given.names:
+            by_names = load_method("fit_names")(pool.counts, features, of_vectors)
     names = source.field_names or (ANSWER_TEXT,)
     has_one_label = trained is not None and trained.fitted.kind.has_one_label
     file = AnswerFile(
@@ -139,9 +155,16 @@ def label(given: Label) -> None:
             what = "the model gives each document one label, and answers can have several"
             hint = "start without this model, or with one of several labels"
             raise SettingsError(what, where=output, hint=hint)
-        learner = Learner(features, trained, has_lists=file.has_lists, of_vectors=of_vectors)
+        learner = Learner(
+            features,
+            trained,
+            has_lists=file.has_lists,
+            of_vectors=of_vectors,
+            by_names=by_names,
+        )
+        labels = (*given.labels, *dict(given.names))
         LabelingScreen(
-            Session(pool, file, learner, given.labels), Locator(features), running.screen()
+            Session(pool, file, learner, labels), Locator(features), running.screen()
         ).run()
     finally:
         file.close()

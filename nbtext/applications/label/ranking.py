@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbtext.arrays import Floats32, Integers, Mask
+from nbtext.arrays import Floats, Floats32, Integers, Mask
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -53,6 +53,11 @@ class Ranking:
         Number of features.
     seed : int
         Of the samples of candidates.
+
+    Attributes
+    ----------
+    compared : int array
+        The numbers of the documents with which each candidate is compared.
     """
 
     def __init__(self, documents: DocumentTable, n_features: int, *, seed: int = SEED) -> None:
@@ -63,6 +68,7 @@ class Ranking:
         compared = np.arange(n)
         if n > MAX_COMPARED:
             compared = np.sort(np.random.default_rng(SEED).choice(n, MAX_COMPARED, replace=False))
+        self.compared = compared
         self._compared = self._vectors[compared]
         self._scored = documents.take(compared).restrict(self._columns, n_features).binarize()
         self.restart()
@@ -79,7 +85,12 @@ class Ranking:
             gains = self._similarity(self._vectors[rows[start : start + N_CANDIDATES]])
             np.maximum(self._covered, gains.max(axis=0), out=self._covered)
 
-    def choose(self, is_open: Mask, statistics: ClassStatistics | None) -> int | None:
+    def choose(
+        self,
+        is_open: Mask,
+        statistics: ClassStatistics | None,
+        uncertainty: Floats32 | None = None,
+    ) -> int | None:
         """Return the number of the document that teaches most among those that are open; None:
         there is none.
 
@@ -87,7 +98,10 @@ class Ranking:
 
         statistics  of the labeled documents, over the features of all documents; None: there are
                     none
+        uncertainty  of each compared document; None: it follows from the statistics
         """
+        if uncertainty is None:
+            uncertainty = self.compute_uncertainty(statistics)
         rows = np.flatnonzero(is_open)
         if not len(rows):
             return None
@@ -97,7 +111,7 @@ class Ranking:
         gains = self._similarity(self._vectors[rows])
         gains -= self._covered
         np.maximum(gains, 0, out=gains)
-        return int(rows[np.argmax(gains @ self.compute_uncertainty(statistics))])
+        return int(rows[np.argmax(gains @ uncertainty)])
 
     def _similarity(self, vectors: Vectors) -> Vectors:
         """Return the sharpened cosines of some vectors and all compared documents."""
@@ -116,8 +130,13 @@ class Ranking:
         scores = scorer.scores(rows.indptr, rows.indices, rows.counts)
         lengths = np.diff(rows.indptr)
         scores /= FLATNESS * length_temperature(n_classes).temperature(lengths)[:, None]
-        two = np.partition(exp(log_posterior(scores)), -2, axis=1)[:, -2:]
-        return np.asarray(1 - (two[:, 1] - two[:, 0]), dtype=np.float32)
+        return measure_uncertainty(exp(log_posterior(scores)))
+
+
+def measure_uncertainty(probabilities: Floats) -> Floats32:
+    """Return 1 minus the difference of the two largest probabilities of each document."""
+    two = np.partition(probabilities, -2, axis=1)[:, -2:]
+    return np.asarray(1 - (two[:, 1] - two[:, 0]), dtype=np.float32)
 
 
 def length_temperature(n_classes: int) -> TemperatureScaling:

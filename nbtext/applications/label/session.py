@@ -7,12 +7,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from nbtext.applications.label.pool import Answer, AnswerFile, Pool, PoolDocument, batch_of
-from nbtext.applications.label.ranking import RANKING_SMOOTHING, Ranking, length_temperature
-from nbtext.arrays import Mask
+from nbtext.applications.label.ranking import (
+    RANKING_SMOOTHING,
+    Ranking,
+    length_temperature,
+    measure_uncertainty,
+)
+from nbtext.arrays import Floats32, Mask
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Hyperparameters
@@ -26,6 +32,13 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import fit_model
 from nbtext.model.predictions import Labels
+from nbtext.model.predictor import Predictor
+from nbtext.model.word_vectors import split_name
+
+# Answers for each name, from which on the model learns them. Accuracy on held-out training
+# documents of the names alone (N), and with 20, 50, 100 and 200 random answers: 20 newsgroups
+# N 0.41, 0.36, 0.49, 0.51, 0.66; 77 short questions N 0.56, 0.52, 0.55, 0.58, 0.62.
+ANSWERS_A_NAME = 2
 
 
 class Learner:
@@ -46,6 +59,8 @@ class Learner:
     of_vectors
         Settings with word vectors and the words of all documents, for two labels and more; None:
         there are none.
+    by_names
+        The model of the names of labels alone; None: there is none.
     """
 
     def __init__(
@@ -55,10 +70,12 @@ class Learner:
         *,
         has_lists: bool,
         of_vectors: ModelSettings | None = None,
+        by_names: FittedModel | None = None,
     ) -> None:
         self.features = features
         self._has_lists = has_lists
         self._of_vectors = of_vectors
+        self._by_names = by_names
         self._earlier = trained.fitted if trained is not None else None
         self._initial: CorpusCounts | None = None
         if trained is not None:
@@ -76,17 +93,29 @@ class Learner:
         """The labels of the documents, without those that have no document."""
         return () if self.counts is None else self.counts.labels
 
+    @property
+    def by_names(self) -> FittedModel | None:
+        """The model of the names alone; None once there are enough answers."""
+        if self._by_names is None or self.counts is None:
+            return self._by_names
+        n_names = len(self._by_names.task.labels)
+        is_few = self.counts.statistics.n_documents < ANSWERS_A_NAME * n_names
+        return self._by_names if is_few else None
+
     def add(self, answers: Sequence[Answer]) -> None:
         """Add labeled documents."""
         if answers:
-            counter = CorpusCounter(self.features, sample_size=None if self._of_vectors else 0)
-            batch = batch_of([answer.document for answer in answers])
-            batch.labels = [
-                answer.labels if self._has_lists else answer.labels[0] for answer in answers
-            ]
-            counter.add(batch)
-            counts = counter.finish()
+            counts = self._count(answers)
             self.counts = counts if self.counts is None else self.counts + counts
+
+    def _count(self, answers: Sequence[Answer]) -> CorpusCounts:
+        counter = CorpusCounter(self.features, sample_size=None if self._of_vectors else 0)
+        batch = batch_of([answer.document for answer in answers])
+        batch.labels = [
+            answer.labels if self._has_lists else answer.labels[0] for answer in answers
+        ]
+        counter.add(batch)
+        return counter.finish()
 
     def explain(self, document: PoolDocument) -> list[Explanation]:
         """Return the explanation of the predicted label; of several, that of each. Empty without
@@ -98,9 +127,18 @@ class Learner:
     def fit(self) -> FittedModel | None:
         """Return the model of all documents; None without labels or features."""
         counts = self.counts
+        if self.by_names is not None:
+            return self.by_names
         if counts is None or not counts.labels or not counts.statistics.n_features:
             return None
         if self._of_vectors is not None and len(counts.labels) > 1:
+            descriptions = [  # each stands for an answer of a label that has none
+                Answer(PoolDocument("", (text or split_name(label),)), (label,), b"")
+                for label, text in self._of_vectors.names
+                if label not in counts.labels
+            ]
+            if descriptions:
+                counts += self._count(descriptions)
             return fit_model(counts, self.features, self._of_vectors)
         features, settings, selection = self._plan()
         return fit_model(counts, features, settings, selection=selection)
@@ -240,6 +278,13 @@ class Session:
             is_open[self._rows[document]] = False
         return is_open
 
+    @cached_property
+    def _uncertainty_by_names(self) -> Floats32:
+        assert self.learner.by_names is not None
+        documents = [self.pool.documents[row] for row in self._ranking.compared]
+        found = Predictor(self.learner.by_names).predict_batch(batch_of(documents))
+        return measure_uncertainty(found.probabilities)
+
     def _show_next(self) -> None:
         is_open = self._is_open()
         if not is_open.any():
@@ -248,7 +293,8 @@ class Session:
         if not (is_open & self._is_found).any():
             self._is_found[:] = True
         statistics = self.learner.statistics_over(self.pool.counts)
-        row = self._ranking.choose(is_open & self._is_found, statistics)
+        uncertainty = None if self.learner.by_names is None else self._uncertainty_by_names
+        row = self._ranking.choose(is_open & self._is_found, statistics, uncertainty)
         self.current = None if row is None else self.pool.documents[row]
 
     def _learn(self, answers: Sequence[Answer]) -> None:

@@ -18,7 +18,12 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.linear.data import TrainingData
 from nbtext.linear.learning import learn
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitted_model import DocumentNumbers, TrainedModel, make_trained_model
+from nbtext.model.fitted_model import (
+    DocumentNumbers,
+    FittedModel,
+    TrainedModel,
+    make_trained_model,
+)
 from nbtext.model.fitting import Fitting, Learned, fit_linear_model, prepare
 from nbtext.model.source_counting import count_unlabeled
 from nbtext.model.tasks import TASKS, find_task
@@ -80,6 +85,20 @@ def train_by_names(given: Training) -> TrainedModel:
             features = replace(features, fields=source.field_names)
             counts = count_unlabeled(source, features, jobs=given.jobs, on_batch=on_batch)
             model_input = source.model_input
+    fitted = fit_names(counts, features, settings, jobs=given.jobs)
+    given.say(
+        "the accuracy is not estimated, because no document is labeled; nbtext evaluate does it"
+    )
+    return make_trained_model(replace(fitted, input=model_input), None)
+
+
+def fit_names(
+    counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings, *, jobs: int = 1
+) -> FittedModel:
+    """Return the model of the names and descriptions of labels alone.
+
+    counts  of unlabeled documents, all of which are retained
+    """
     labels = tuple(label for label, _ in settings.names)
     n_labels = len(labels)
     # all documents are of the first label, and none of them counts
@@ -97,7 +116,7 @@ def train_by_names(given: Training) -> TrainedModel:
             raise InputError(what, where=settings.vectors or "", hint="describe these labels")
         data = replace(data, class_weights=np.zeros(n_labels))
         plain = replace(settings, calibrate=False)  # because there are no folds
-        scorer, selection = learn(data, n_known, plain, goals=Goals(), jobs=given.jobs)
+        scorer, selection = learn(data, n_known, plain, goals=Goals(), jobs=jobs)
         # the log-odds of a document do not depend on its length
         scale = TemperatureScaling(1 / max(1.0, float(data.table.lengths.mean())), 1.0)
         task = TASKS[find_task(has_one_label=True)].load("task")(
@@ -105,12 +124,8 @@ def train_by_names(given: Training) -> TrainedModel:
         )
         return scorer, selection.hyperparameters, task
 
-    fitted = fit_linear_model(prepare(counts, features, settings, jobs=given.jobs), learn_names)
-    given.say(
-        "the accuracy is not estimated, because no document is labeled; nbtext evaluate does it"
-    )
-    documents = DocumentNumbers(0, (0,) * n_labels)
-    return make_trained_model(replace(fitted, documents=documents, input=model_input), None)
+    fitted = fit_linear_model(prepare(counts, features, settings, jobs=jobs), learn_names)
+    return replace(fitted, documents=DocumentNumbers(0, (0,) * n_labels))
 
 
 def _count_names(settings: ModelSettings, features: FeatureSettings) -> CorpusCounts:

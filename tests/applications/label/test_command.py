@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from made_files import read_rows, write_rows
 
+from nbtext.applications.label.session import ANSWERS_A_NAME
+
 SECONDS = 60
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 DOCUMENTS = {
@@ -301,3 +303,38 @@ def test_hints_of_resuming(start: Any, tmp_path: Path, nbtext: Any) -> None:
         terminal.wait("1 answer")
         assert terminal.end("q") == 0
     assert read_rows(tmp_path / "labels.jsonl") == [row]
+
+
+def test_names_of_labels(start: Any, tmp_path: Path, nbtext: Any) -> None:
+    """They have keys, predict each document, and say which one is uncertain, before any answer;
+    later, they stand for the labels that no answer has.
+    """
+    names = {"baking": "oven flour", "space": "orbit planet", "sport": "match goal"}
+    (tmp_path / "names.txt").write_text("".join(f"{each}: {names[each]}\n" for each in names))
+    nbtext("label docs.jsonl -o labels.jsonl --names names.txt").refused(2, "--names: needs --vec")
+    with (tmp_path / "table.vec").open("w") as table:
+        for row, words in enumerate(names.values()):
+            axis = " ".join(str(float(row == each)) for each in range(3))
+            table.writelines(f"{word} {axis}\n" for word in words.split())
+    given = ("--vectors", "table.vec", "--names", "names.txt")
+    terminal = start(*given)
+    screen = terminal.wait("prediction: ")
+    for key in ("1 baking", "2 space", "3 sport"):
+        assert key in "\n".join(screen)
+    for number in range(1, len(DOCUMENTS)):
+        assert f"prediction: {LABELS[shown_id(screen)[0]]}" in "\n".join(screen)
+        screen = terminal.press("\r", f"{number} answer")
+    assert terminal.end("q") == 0
+    assert ANSWERS_A_NAME == 2  # chosen on training documents
+    rows = [{"id": "x", "text": DOCUMENTS[name], "label": LABELS[name[0]]} for name in ("g1", "b1")]
+    write_rows(tmp_path / "labels.jsonl", rows * 3)
+    terminal = start(*given)
+    terminal.wait("6 answers")
+    assert "prediction: space" in "\n".join(terminal.press("/comet\r", " 1 left"))
+    assert terminal.end("q") == 0
+    (tmp_path / "labels.jsonl").unlink()
+    texts = ["goal match kick"] * 3 + ["goal oven cup"] * 2 + ["oven flour", "planet orbit"] * 2
+    write_rows(tmp_path / "mixed.jsonl", ({"text": text} for text in texts))
+    terminal = start(*given, source="mixed.jsonl")
+    assert "cup" in "\n".join(terminal.wait("prediction: "))
+    assert terminal.end("q") == 0
