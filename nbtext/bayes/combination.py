@@ -42,8 +42,10 @@ from nbtext.parallel import parallel_calls
 PART_SMOOTHINGS = {"multinomial": 0.1, "complement": 1.0}
 MAX_WEIGHTED_SCORES = 1 << 22  # documents times labels times parts, to which weights are fitted
 # documents that a thread scores at once, so that it needs little memory
-DOCUMENTS_SCORED_AT_ONCE = 512
+DOCUMENTS_SCORED_AT_ONCE = 1024
+SCORES_WEIGHTED_AT_ONCE = 1 << 15  # of one part, while weights are fitted, so that arrays are small
 FIT_ROUNDS = 2  # of fitting the weights, and the offsets of the labels
+WEIGHT_TOLERANCE = 1e-6  # of the loss, in nats: weights are exact to about three digits
 DEVIATION = 1.0  # of the prior of a weight, relative to its mean
 TIE_TOLERANCE = 1e-12  # of the largest score; scores that differ by less are equal
 # Share of the documents in which a part has to tell labels apart; else it is left out. With 0.02,
@@ -300,7 +302,6 @@ def fit_weights(judged: JudgedDocuments) -> Weights:
 
     def fit(rows: slice) -> Floats:
         own = scaled.take(rows)
-        own = own.with_scores(np.ascontiguousarray(own.scores))
         own_logs = logs[rows]
         near = fit_scaled_temperature(own.with_scores(np.einsum("mnk->nk", own.scores)))
         at = start = np.append(np.full(len(kept), 1 / (near.a * exp(near.b * middle))), near.b)
@@ -319,7 +320,9 @@ def fit_weights(judged: JudgedDocuments) -> Weights:
             if own.weights is not None:
                 right *= own.weights * (len(own) / own.n_documents)
             given = {"logs": own_logs, "right": right, "offsets": offsets, "expected": start}
-            at, _ = minimize(partial(_evaluate, judged=own, **given), at, lower=lower)
+            at, _ = minimize(
+                partial(_evaluate, judged=own, **given), at, lower=lower, tolerance=WEIGHT_TOLERANCE
+            )
         weights = np.zeros(len(scores))
         weights[kept] = at[:-1] / units
         return weights
@@ -353,24 +356,27 @@ def _evaluate(
     A weight of 0 whose decrease would lower the loss stays 0: its gradient is 0 here (Bertsekas,
     Projected Newton Methods for Optimization Problems with Simple Constraints, 1982).
     """
-    scores = judged.scores
-    m, n, _ = scores.shape
-    factors = exp(-at[-1] * logs)[:, None]
-    sums = np.einsum("mnk,m->nk", scores, at[:-1]) * factors
-    log_p = log_posterior(sums + offsets)
-    own = np.arange(n), judged.classes
-    loss = -dot(right, log_p[own]) / n
-    p = exp(log_p)
-    slopes = np.concatenate((scores * factors, (-logs[:, None] * sums)[None]))  # of the sums
-    weighted = slopes * p
-    means = np.einsum("mnk->mn", weighted)
-    gradient = np.einsum("mn,n->m", means - slopes[:, *own], right) / n
-    rows = np.reshape(weighted * right[:, None], (m + 1, -1)), np.reshape(slopes, (m + 1, -1))
-    hessian = (np.einsum("ik,jk->ij", *rows) - np.einsum("ik,jk->ij", means * right, means)) / n
+    m, n, n_classes = judged.scores.shape
     deviations = np.append(DEVIATION * expected[:-1], PARAMETER_DEVIATIONS[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
-    loss += dot(distances, distances) / (2 * n)
-    gradient += distances / (deviations * n)
-    hessian += np.diag(1 / (deviations**2 * n))
+    loss = dot(distances, distances) / 2
+    gradient = distances / deviations
+    hessian = np.diag(1 / deviations**2)
+    size = max(1, SCORES_WEIGHTED_AT_ONCE // n_classes)
+    for start in range(0, n, size):
+        rows = slice(start, start + size)
+        scores = judged.scores[:, rows] * exp(-at[-1] * logs[rows])[:, None]
+        sums = np.einsum("mnk,m->nk", scores, at[:-1])
+        slopes = np.concatenate((scores, -logs[rows, None] * sums[None]))  # of the sums
+        log_p = log_posterior(sums + offsets)
+        own = np.arange(len(log_p)), judged.classes[rows]
+        loss -= dot(right[rows], log_p[own])
+        weighted = slopes * exp(log_p)
+        means = np.einsum("mnk->mn", weighted)
+        gradient += np.einsum("mn,n->m", means - slopes[:, *own], right[rows])
+        weighted *= right[rows, None]
+        hessian += np.einsum("ik,jk->ij", weighted.reshape(m + 1, -1), slopes.reshape(m + 1, -1))
+        hessian -= np.einsum("ik,jk->ij", means * right[rows], means)
     is_free = (at > 0) | (gradient < 0) | (np.arange(m + 1) == m)
-    return loss, gradient * is_free, np.where(np.outer(is_free, is_free), hessian, np.eye(m + 1))
+    hessian = np.where(np.outer(is_free, is_free), hessian / n, np.eye(m + 1))
+    return loss / n, gradient / n * is_free, hessian

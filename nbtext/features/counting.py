@@ -239,14 +239,15 @@ class ViewCounter:
         below = 1 << 64 if keep_below else 0
         parts = [each.count(columns, classes, below) for each in self._counters]
         hashes = join_hashes(self._names, [part.hashes for part in parts])
-        rows = replace(
+        parts = [replace(part, hashes=hashes).below(keep_below) for part in parts]
+        first = parts[0]
+        return replace(
             self._join(parts),
-            classes=parts[0].classes,
-            hashes=hashes,
-            rows=parts[0].rows,
+            classes=first.classes,
+            hashes=first.hashes,
+            rows=first.rows,
             n_tokens=None,
         )
-        return rows.below(keep_below)
 
     def vocabulary(self) -> tuple[Vocabulary, Integers32]:
         """See Counter. It ends the counting: the memory of a view's counter is free before the next

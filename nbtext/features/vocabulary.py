@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 import numpy as np
 
-from nbtext.arrays import Bytes, Integers, Integers32, Mask
+from nbtext.arrays import Bytes, Integers, Integers32
 from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
 from nbtext.features import csr
@@ -143,24 +143,21 @@ def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary
     """Return the features of each view, without the name of the view; see `find_views`. Without
     views, return all.
     """
+    return [take_view(vocabulary, names, view) for view in range(max(1, len(names)))]
+
+
+def take_view(vocabulary: Vocabulary, names: Sequence[str], view: int) -> Vocabulary:
+    """Return the features of one view; see `split_views`."""
     if not names:
-        return [vocabulary]
-    found = []
-    bounds = find_views(vocabulary, names)
-    for name, start, stop in zip(names, bounds[:-1], bounds[1:], strict=True):
-        own = vocabulary.offsets[start : stop + 1]
-        size = len(name + VIEW_END)
-        offsets = own - own[0] - size * np.arange(len(own))
-        blob = np.empty(offsets[-1], dtype=np.uint8)
-        for first in range(0, len(own) - 1, TERMS_RENAMED_AT_ONCE):
-            part = own[first : first + TERMS_RENAMED_AT_ONCE + 1]
-            ends = offsets[first : first + TERMS_RENAMED_AT_ONCE + 1]
-            letters = vocabulary.blob[part[0] : part[-1]]
-            blob[ends[0] : ends[-1]] = letters[
-                ~_mark_starts(part[:-1] - part[0], size, len(letters))
-            ]
-        found.append(Vocabulary(blob, offsets))
-    return found
+        return vocabulary
+    start, stop = find_views(vocabulary, names)[view : view + 2]
+    own = vocabulary.offsets[start : stop + 1]
+    # a row for the name of the view, and one for the term, in turn
+    bounds = np.repeat(own - own[0], 2)[:-1]
+    bounds[1::2] += len(names[view] + VIEW_END)
+    letters = vocabulary.blob[own[0] : own[-1]]
+    offsets, (blob,) = csr.take_rows(bounds, (letters,), np.arange(1, len(bounds) - 1, 2))
+    return Vocabulary(blob, offsets)
 
 
 def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
@@ -168,35 +165,24 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     `split_views`.
     """
     prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
-    n_letters = sum(
-        len(part.blob) + len(prefix) * len(part)
-        for part, prefix in zip(parts, prefixes, strict=True)
-    )
-    blob = np.empty(n_letters, dtype=np.uint8)
-    offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
-    n_before = 0
+    lengths = [
+        np.diff(part.offsets) + len(prefix) for part, prefix in zip(parts, prefixes, strict=True)
+    ]
+    offsets = csr.running_sums(np.concatenate(lengths))
+    del lengths
+    blob = np.empty(offsets[-1], dtype=np.uint8)
+    done = 0
     for prefix, part in zip(prefixes, parts, strict=True):
         for first in range(0, len(part), TERMS_RENAMED_AT_ONCE):
             given = part.offsets[first : first + TERMS_RENAMED_AT_ONCE + 1]
-            own = offsets[n_before : n_before + len(given)]
-            own[1:] = own[0] + np.cumsum(np.diff(given) + len(prefix))
-            letters = blob[own[0] : own[-1]]
-            starts = own[:-1] - own[0]
-            letters[~_mark_starts(starts, len(prefix), len(letters))] = part.blob[
-                given[0] : given[-1]
-            ]
-            for place, letter in enumerate(prefix):
-                letters[starts + place] = letter
-            n_before += len(given) - 1
+            letters = np.concatenate((prefix, part.blob[given[0] : given[-1]]))
+            rows = np.zeros(2 * len(given) - 2, dtype=np.int64)  # the prefix before each term
+            rows[1::2] = np.arange(1, len(given))
+            bounds = np.append(0, given - given[0] + len(prefix))
+            _, (renamed,) = csr.take_rows(bounds, (letters,), rows)
+            blob[done : done + len(renamed)] = renamed
+            done += len(renamed)
     return Vocabulary(blob, offsets)
-
-
-def _mark_starts(starts: Integers, size: int, n_letters: int) -> Mask:
-    """Return which letters are among the first `size` ones after a start."""
-    marks = np.zeros(n_letters, dtype=np.bool_)
-    for place in range(size):
-        marks[starts + place] = True
-    return marks
 
 
 def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[Integers, Integers]:
@@ -274,9 +260,10 @@ def find_words(vocabulary: Vocabulary | None, settings: FeatureSettings) -> Inte
     if vocabulary is None:
         return None
     found = []
-    start = 0
-    for own, view in zip(settings.of_views, split_views(vocabulary, settings.view), strict=True):
+    starts = find_views(vocabulary, settings.view) if settings.view else [0]
+    for view, own in enumerate(settings.of_views):
         if own.analyzer == "word" and own.ngrams[0] == 1:
-            found.append(start + np.flatnonzero(find_first_words(view, settings.fields)[1] == 0))
-        start += len(view)
+            words = take_view(vocabulary, settings.view, view)
+            _, n_further = find_first_words(words, settings.fields)
+            found.append(starts[view] + np.flatnonzero(n_further == 0))
     return np.concatenate(found) if found else None

@@ -17,7 +17,7 @@ from nbtext.features.vocabulary import (
     UNSPACED,
     compute_unspaced_share,
     find_views,
-    split_views,
+    take_view,
 )
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.source_counting import OnBatch
@@ -130,9 +130,10 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
     view = features.view.index(WORD_VIEWS[0])
     start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
     occurrences = counts.statistics.slice(start, stop).feature_occurrences
-    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
-    words = split_views(counts.vocabulary, features.view)[view]
-    return bool(is_short or compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED)
+    if occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents:
+        return True
+    words = take_view(counts.vocabulary, features.view, view)
+    return compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED
 
 
 def leaves_features_open(features: FeatureSettings, settings: ModelSettings) -> bool:
@@ -162,7 +163,7 @@ def fit_better_views(
     view = features.view.index(WORD_VIEWS[0])
     columns = np.arange(*find_views(vocabulary, features.view)[view : view + 2])
     words = counts.restrict(columns)
-    words = replace(words, vocabulary=split_views(vocabulary, features.view)[view])
+    words = replace(words, vocabulary=take_view(vocabulary, features.view, view))
     alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate
     del words
     together = fit_model(counts, features, replace(settings, model=COMBINED), jobs=jobs)
