@@ -6,9 +6,10 @@
 Each argument OPTIONS has the options of one `nbtext train`: "" is the default, and others are
 "--model best", "--vectors TABLE", "--max-model-bytes 1MB", or "--unlabeled {others} --em 10", in
 which {others} is a file of the training documents that were not drawn, and {names} one of all
-labels. A draw has so many random documents of each label, or with --at-random so many of all; `all`
-is one draw of all documents, and 0 of none, for options with {names}. The models are tested on the
-same random test documents.
+labels. "peers/mean_vectors.py TABLE" is another program than nbtext, in this folder. A draw has so
+many random documents of each label, or with --at-random so many of all; `all` is one draw of all
+documents, and 0 of none, for options with {names}. The models are tested on the same random test
+documents.
 
 Prints a Markdown table: mean accuracy, log-loss, CPU seconds and bytes of the model of each way,
 the accuracy that it estimates, and the differences of the accuracies from those of the first way on
@@ -23,10 +24,11 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from material import SPLITS, Labeled
+from material import DESCRIPTIONS, SPLITS, Labeled
 from measuring import measure, parser_with, say_head, say_row
 
 ALL = "all"
+CORPORA = SPLITS | DESCRIPTIONS
 FIGURES = ("accuracy", "log-loss", "estimate", "CPU, s", "model, bytes")
 DIFFERENCES = ("difference", "standard error", "smallest", "largest")
 
@@ -46,6 +48,10 @@ def draw(documents: Labeled, size: int, seed: int, *, at_random: bool) -> tuple[
 def train(folder: Path, options: str) -> tuple[float, ...]:
     """Train on the files of the folder, evaluate, and return the figures."""
     given = options.format(others="others.jsonl", names="names.txt")
+    if options.startswith("peers/"):
+        cost = measure(f"python {Path(__file__).parent / given} > evaluated.json", folder)
+        found = json.loads((folder / "evaluated.json").read_text())
+        return found["accuracy"], found["log_loss"], float("nan"), cost.cpu, float("nan")
     source = "drawn.jsonl" if (folder / "drawn.jsonl").stat().st_size else ""
     cost = measure(f"nbtext train {source} {given} -q --force -o model", folder)
     measure("nbtext evaluate test.jsonl -m model --to json > evaluated.json", folder)
@@ -59,7 +65,7 @@ def train(folder: Path, options: str) -> tuple[float, ...]:
 
 def compare(name: str, size: str, given: argparse.Namespace) -> None:
     """Print a row for each way."""
-    training, test = SPLITS[name]()
+    training, test = CORPORA[name]()
     n_test = min(given.test, len(test.labels))
     n_drawn = len(training.labels) if size == ALL else int(size)
     outcomes: dict[str, list[tuple[float, ...]]] = {way: [] for way in given.ways}
@@ -92,7 +98,7 @@ def compare(name: str, size: str, given: argparse.Namespace) -> None:
 def main() -> None:
     parser = parser_with(__doc__)
     parser.add_argument("ways", nargs="*", default=["", "--model best"], metavar="OPTIONS")
-    parser.add_argument("--corpus", action="append", choices=SPLITS)
+    parser.add_argument("--corpus", action="append", choices=CORPORA)
     parser.add_argument("--sizes", default="5,10,20,50", help="separated by commas")
     parser.add_argument("--at-random", action="store_true")
     parser.add_argument("--draws", type=int, default=5)

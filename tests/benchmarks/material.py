@@ -13,9 +13,10 @@ import itertools
 import json
 import os
 import random
+import re
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ MEGABYTE = 1_000_000
 SEED = 1
 TRAINING_SHARE = 0.7  # of a random split
 SMS_TRAINING_SHARE = 0.3
+# sections of Debian that are subjects, with 87 described packages or more in each language below
+SUBJECTS = ("admin", "devel", "games", "gnome", "graphics", "net", "sound", "text", "utils", "x11")
+LANGUAGES = ("en", "fr", "ru")
 
 
 class Labeled(NamedTuple):
@@ -165,6 +169,42 @@ def declarations() -> Labeled:
     return Labeled(list(texts), list(languages))
 
 
+def read_stanzas(path: Path) -> Iterator[dict[str, str]]:
+    """The fields of each record of a file of Debian."""
+    for stanza in path.read_text(encoding="utf-8").split("\n\n"):
+        yield dict(re.findall(r"^([\w-]+): (.*(?:\n .*)*)", stanza, re.MULTILINE))
+
+
+def descriptions(language: str) -> Split:
+    """Packages of Debian, described in a language, and their sections. All packages of a source are
+    in one of the parts.
+
+    .corpora/debian/Packages is what `apt-cache dumpavail` prints, and Translation-LANGUAGE is
+    the file that `apt-get update -o Acquire::Languages=LANGUAGE` leaves in /var/lib/apt/lists,
+    printed by `/usr/lib/apt/apt-helper cat-file`.
+    """
+    folder = corpus("debian")
+    described = {
+        record["Description-md5"]: record[f"Description-{language}"]
+        for record in read_stanzas(folder / f"Translation-{language}")
+        if record
+    }
+    of_sources: dict[str, list[tuple[str, str]]] = {}
+    for package in read_stanzas(folder / "Packages"):
+        text = described.pop(package.get("Description-md5", ""), "")
+        if text and package["Section"] in SUBJECTS:
+            source = package.get("Source", package["Package"]).split()[0]
+            of_sources.setdefault(source, []).append((text, package["Section"]))
+    sources = sorted(of_sources)
+    random.Random(SEED).shuffle(sources)
+    n_training = int(TRAINING_SHARE * len(sources))
+    parts = []
+    for part in (sources[:n_training], sources[n_training:]):
+        texts, labels = zip(*itertools.chain(*map(of_sources.get, part)), strict=True)
+        parts.append(Labeled(list(texts), list(labels)))
+    return Split(*parts)
+
+
 def join_halves(read: Callable[[str], Labeled]) -> Labeled:
     return read("train").join(read("test"))
 
@@ -191,6 +231,8 @@ SPLITS: dict[str, Callable[[], Split]] = {
     "banking77": lambda: halves(questions),
     "ja-chabsa": lambda: random_split(japanese_sentences()),
 }
+# of files that only Debian's mirrors have
+DESCRIPTIONS = {f"debian-{language}": partial(descriptions, language) for language in LANGUAGES}
 
 
 def repeat(documents: Labeled) -> Iterator[str]:
