@@ -140,16 +140,18 @@ def compile_combination(
     return LinearScorer(np.zeros(n_classes), defaults.ravel(), *weights, bounds)
 
 
-def _score(part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float) -> Floats:
-    """Return the leave-one-out scores of a part, (n, n_classes)."""
+def _score(
+    part: Part, statistics: ClassStatistics, left_out: LeftOut, factor: float, n_unseen: Floats
+) -> Floats:
+    """Return the leave-one-out scores of a part, (n, n_classes).
+
+    n_unseen  (n, 1), the counts of features that no remaining document has
+    """
     record = EVENT_MODELS[part.model]
     smoothing = factor * part.smoothing
     scores: Floats = record.leave_one_out(statistics, left_out, smoothings=[smoothing])[0]
     unseen = record.out_of_vocabulary
-    if not left_out.ignores_unseen or unseen is None:
-        return scores
-    n_unseen = left_out.count_unseen(statistics.document_frequencies)[:, None]
-    if not n_unseen.any():
+    if not left_out.ignores_unseen or unseen is None or not n_unseen.any():
         return scores
     # without a word, the score is 0, and not what rounding leaves
     is_known = left_out.documents.totals[:, None] > n_unseen
@@ -178,8 +180,9 @@ def score_parts(
 ) -> Iterator[tuple[Part, Floats]]:
     """Yield each part, and its leave-one-out scores, (n, n_classes), of the words that remain."""
     for own, rows, parts in _split(statistics, left_out, places):
+        n_unseen = rows.count_unseen(own.document_frequencies)[:, None]
         for part in parts:
-            yield part, _score(part, own, rows, factor)
+            yield part, _score(part, own, rows, factor, n_unseen)
 
 
 def leave_out_combined(
@@ -311,16 +314,17 @@ def fit_weights(judged: JudgedDocuments) -> Weights:
         at = start = np.append(np.full(len(kept), 1 / (near.a * exp(near.b * middle))), near.b)
         lower = np.append(np.zeros(len(kept)), -np.inf)
         offsets = None
+        scaling = replace(near, a=1.0, b=0.0)  # of the sums, which are scaled by it
         for _ in range(FIT_ROUNDS):
             weighted = np.einsum("mnk,m->nk", own.scores, at[:-1])
             sums = replace(own, scores=weighted * exp(-at[-1] * own_logs)[:, None], lengths=None)
             offsets = fit_prior_adjustment(
                 sums.with_scores(log_posterior(sums.scores)), start=offsets
             )
-            noise = fit_scaled_temperature(sums).noise
+            scaling = fit_scaled_temperature(sums, near=scaling)
             adjusted = sums.with_scores(log_posterior(sums.scores + offsets))
-            p_right = (1 - noise) * exp(adjusted.own)
-            right = p_right / (p_right + noise / n_classes)
+            p_right = (1 - scaling.noise) * exp(adjusted.own)
+            right = p_right / (p_right + scaling.noise / n_classes)
             if own.weights is not None:
                 right *= own.weights * (len(own) / own.n_documents)
             given = {"logs": own_logs, "right": right, "offsets": offsets, "expected": start}
@@ -369,9 +373,11 @@ def _evaluate(
     size = max(1, SCORES_WEIGHTED_AT_ONCE // n_classes)
     for start in range(0, n, size):
         rows = slice(start, start + size)
-        scores = judged.scores[:, rows] * exp(-at[-1] * logs[rows])[:, None]
-        sums = np.einsum("mnk,m->nk", scores, at[:-1])
-        slopes = np.concatenate((scores, -logs[rows, None] * sums[None]))  # of the sums
+        scores = judged.scores[:, rows]
+        slopes = np.empty((m + 1, *scores.shape[1:]))  # of the sums
+        np.multiply(scores, exp(-at[-1] * logs[rows])[:, None], out=slopes[:m])
+        sums = np.einsum("mnk,m->nk", slopes[:m], at[:-1])
+        slopes[m] = -logs[rows, None] * sums
         log_p = log_posterior(sums + offsets)
         own = np.arange(len(log_p)), judged.classes[rows]
         loss -= dot(right[rows], log_p[own])

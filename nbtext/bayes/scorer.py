@@ -104,8 +104,10 @@ class LinearScorer(SparseWeights):
         np.maximum.at(largest, self.classes, np.abs(self.deltas))
         scales = np.where(largest > 0, np.maximum(largest / MAX_CODE, SMALLEST_SCALE), 1.0)
         own_scales = scales[self.classes]
-        own_steps = np.repeat(np.broadcast_to(steps, self.n_columns), np.diff(self.indptr))
-        units = np.ldexp(1.0, np.maximum(np.frexp(own_steps / own_scales)[1] - 1, 0))
+        units: Floats | float = 1.0
+        if np.any(steps):
+            own_steps = np.repeat(steps, np.diff(self.indptr))
+            units = np.ldexp(1.0, np.maximum(np.frexp(own_steps / own_scales)[1] - 1, 0))
         codes = np.clip(np.rint(self.deltas / own_scales / units) * units, -MAX_CODE, MAX_CODE)
         is_kept = codes != 0
         classes = self.classes[is_kept]

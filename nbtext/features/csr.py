@@ -98,18 +98,13 @@ def join_columns(
     """Return rows that hold the entries of the same row of each part, part by part: (indptr,
     indices, counts).
     """
-    lengths = np.array([np.diff(indptr) for indptr, _, _ in parts])
-    joined = running_sums(lengths.sum(axis=0))
-    starts = joined[:-1] + np.cumsum(lengths, axis=0) - lengths
-    indices = np.empty(joined[-1], dtype=np.int32)
-    counts = np.empty(joined[-1], dtype=parts[0][2].dtype)
-    for (indptr, own_indices, own_counts), own_starts, own_lengths in zip(
-        parts, starts, lengths, strict=True
-    ):
-        places = np.repeat(own_starts - indptr[:-1], own_lengths) + np.arange(indptr[-1])
-        indices[places] = own_indices
-        counts[places] = own_counts
-    return joined, indices, counts
+    bounds, *values = zip(*parts, strict=True)
+    n = len(parts)
+    rows = np.arange(n * (len(bounds[0]) - 1)).reshape(n, -1).T.ravel()
+    joined, (indices, counts) = take_rows(
+        join_bounds(bounds), [np.concatenate(each) for each in values], rows
+    )
+    return joined[::n].copy(), indices, counts
 
 
 def split_columns(
