@@ -452,6 +452,8 @@ def _check_model(model: FittedModel) -> None:
     n_bytes = -(-model.scorer.n_features // 8)
     if model.untrained is not None and len(model.untrained) != n_bytes:
         raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
+    if model.piece_ranks is not None and len(model.piece_ranks) != model.scorer.n_features:
+        raise invalid_value("piece_ranks", "should have a number for each feature")
     if model.trained is not None:
         audit.check_ascending("trained", model.trained)
     n_columns = model.label_columns

@@ -43,6 +43,7 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.growth import align_sample
 from nbtext.model.inspection import used_statistics
 from nbtext.model.training import needs_all_documents
+from nbtext.model.word_pieces import drop_pieces
 from nbtext.records import frozen
 
 REDUCTION_SAMPLE_SIZE = 2048  # training documents that are held out, at least, if there are so many
@@ -131,6 +132,8 @@ def limit_size(
         full = fit_model(model.counts, full.feature_settings, fewer, jobs=jobs)
         full = replace(full, input=model.fitted.input)
         model = make_trained_model(full, model.counts)
+    full = drop_pieces(full)  # without some of them, words would be divided into others
+    model = TrainedModel(full, model.load_counts)
     numbers = DocumentNumbers.of(model.statistics)
     frequencies = _document_frequencies(model, documents)
     counts = model.counts if documents is None and model.load_counts is not None else documents

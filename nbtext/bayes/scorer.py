@@ -134,6 +134,40 @@ class LinearScorer(SparseWeights):
             bounds=None if self.bounds is None else np.searchsorted(columns, self.bounds),
         )
 
+    def add_up(self, bounds: Integers, columns: Integers) -> LinearScorer:
+        """Return the scorer of features whose weights are sums of those of some features; not with
+        a derivation or a base.
+
+        bounds   (n + 1,): feature i has the sum of columns[bounds[i]:bounds[i + 1]], at least one
+        columns  of one view for each feature, and of one view after the other
+        """
+        n_classes = len(self.bias)
+        sizes = np.diff(bounds)
+        first = columns[bounds[:-1]]
+        ends, entries = entries_of(self.indptr, self.rows_of(columns))
+        owners = np.repeat(np.repeat(np.arange(len(sizes)), sizes), np.diff(ends))
+        several = np.flatnonzero(sizes > 1)  # of which the default weight counts once, so far
+        defaults = [self.default_of(first[several], k) for k in range(n_classes)]
+        added = np.stack(defaults, axis=1) * (sizes[several] - 1)[:, None]
+        numbers = np.append(
+            owners * n_classes + self.classes[entries],
+            several[:, None] * n_classes + np.arange(n_classes),
+        )
+        cells, places = np.unique(numbers, return_inverse=True)
+        views = None
+        if self.bounds is not None:
+            of_view = np.searchsorted(self.bounds, first, side="right")
+            views = np.searchsorted(of_view, np.arange(1, len(self.bounds) + 1))
+        return replace(
+            self,
+            indptr=np.searchsorted(cells, np.arange(len(sizes) + 1) * n_classes),
+            classes=(cells % n_classes).astype(np.int32),
+            deltas=np.bincount(places, np.append(self.deltas[entries], added)).astype(np.float64),
+            rows=None,
+            bounds=views,
+            scales=None,
+        )
+
     def share_rows(self) -> LinearScorer:
         """Return the scorer with equal entries of several features stored once; not with a
         derivation.

@@ -43,6 +43,7 @@ from nbtext.model.source_prediction import MAX_BATCH_PROBABILITIES
 from nbtext.model.tasks import TASKS
 from nbtext.model.training import check_features, sample_size
 from nbtext.model.view_selection import count_for_model
+from nbtext.model.word_pieces import take_part
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
 from nbtext.parallel import parallel_map
@@ -154,7 +155,9 @@ def predict_documents(
             held_out = held_out.restrict(columns, training.statistics.n_features)
         training = training.restrict(columns)
     model = fit_model(training, features, model_settings)
-    if model_settings.vectors is not None:  # the model has further words
+    if model_settings.vectors is not None:  # the model has further words, and pieces of words
+        assert vocabulary is not None  # it has words
+        model = take_part(model, vocabulary)
         held_out = align_documents(held_out, vocabulary, model.vocabulary)
     elif model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)

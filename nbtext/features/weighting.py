@@ -132,6 +132,10 @@ class Weighting:
         """Return the weighting of these columns only."""
         return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns])
 
+    def with_bounds(self, bounds: Integers | None) -> Weighting:
+        """Return the weighting of other columns, of views with these bounds; without idf."""
+        return self
+
 
 @frozen(eq=False)
 class WeightingOfViews(Weighting):
@@ -182,6 +186,11 @@ class WeightingOfViews(Weighting):
         return np.concatenate(
             [each.list_idf(n) for each, n in zip(self.views, np.diff(self.bounds), strict=True)]
         )
+
+    def with_bounds(self, bounds: Integers | None) -> Weighting:
+        """See Weighting."""
+        assert bounds is not None  # there are views
+        return WeightingOfViews(views=self.views, bounds=bounds)
 
     def restrict(self, columns: Integers) -> Weighting:
         """See Weighting."""

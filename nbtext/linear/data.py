@@ -120,17 +120,23 @@ class WordVectors:
 
     columns  (n_words,), ascending, of the features that are words
     rows     (n_words + n_further, n_dimensions), the vectors of both; 0 where there is none
+    norms    (n_words + n_further,), the sums of the lengths of the vectors of their pieces, or the
+             lengths of these vectors
     places   (n_features + n_further,), the column of each feature and further word in the scorer
     bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
+    ranks    (n_features + n_further,), by column of the scorer, in which order pieces of words are
+             joined; None: the longest ones are taken, or there are none
     names    (n_classes, n_dimensions), unit vectors of what the labels are called, less their mean;
              0 for a label without words. None: they are not known
     """
 
     columns: Integers32
     rows: Floats32
+    norms: Floats32
     places: Integers32
     bounds: tuple[int, ...] | None = None
     names: Floats | None = None
+    ranks: Integers32 | None = None
 
 
 @frozen(eq=False)

@@ -295,7 +295,7 @@ class Stack:
         used_columns = [each.view.columns for each in self._fitted]
         while self._fitted:
             if self._fitted[0].part.model == VECTORS:
-                self._add_vectors(self._fitted.pop(0), solution, weights)
+                bias += self._add_vectors(self._fitted.pop(0), solution, weights)
                 continue
             default, solved = self._solve(self._fitted[0], solution)
             part, view, _ = self._fitted.pop(0)
@@ -331,8 +331,10 @@ class Stack:
         fitted: Fitted,
         solution: StackedSolution,
         weights: list[list[tuple[Integers32, Floats32]]],
-    ) -> None:
-        """Add the weights of the regression on word vectors to those of each class."""
+    ) -> Floats:
+        """Add the weights of the regression on word vectors to those of each class; return its bias
+        in each class.
+        """
         regression = self._regression
         vectors = self._data.vectors
         assert regression is not None
@@ -346,6 +348,8 @@ class Stack:
         for own_class, parts in enumerate(weights):
             values = fitted.part.weight * regression.weigh(found, own_class)
             parts.append((columns, values.astype(np.float32)))
+        weight = fitted.part.weight
+        return np.array([weight * regression.bias(found, k) for k in range(len(weights))])
 
     def _solve(
         self, fitted: Fitted, solution: StackedSolution

@@ -19,6 +19,7 @@ from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer, refuse_long_texts
 from nbtext.features.csr import entries_of
 from nbtext.features.hashing import buckets
+from nbtext.features.matrix import Matrix
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
@@ -222,10 +223,12 @@ class Odds:
     def __init__(
         self, explainer: Explainer, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE
     ) -> None:
+        refuse_long_texts(batch, explainer.model.feature_settings)
+        if explainer.model.longest_piece is not None and not isinstance(batch.features, Matrix):
+            explainer = Explainer(explainer.predictor.take_part(batch.features).model)
         predictor = explainer.predictor
         self._explainer = explainer
         self._model = explainer.model
-        refuse_long_texts(batch, self._model.feature_settings)
         self._rows = predictor.count(batch.features)
         self._scores, self._weights = predictor.score_rows(self._rows)
         self.predictions = predictor.predict_batch(batch, decisions, self._scores)

@@ -48,6 +48,7 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "bool": lambda text: {"True": True, "False": False}[text],
 }
 MAX_LOG_ODDS = 700.0  # whose exponential is finite
+MAX_PIECE_WORD = 64  # characters; a longer word has no pieces
 MAX_LABEL_COLUMNS = 1 << 20  # of an indicator matrix: a row of float64 takes 8 MB
 
 
@@ -150,6 +151,12 @@ class FittedModel:
     trained : (n,) uint64, optional
         The smallest content hashes of the training documents; see `CorpusCounts.trained_hashes`.
         None: not known, or the counts have them.
+    longest_piece : int, optional
+        Characters of the longest piece of a word among the features; None: no feature is one. See
+        `word_pieces`.
+    piece_ranks : (n_features,) int32, optional
+        The order in which pieces are joined to form words; 0 for other features. None: words are
+        divided into the longest pieces.
     view_choice : ViewChoice, optional
         The views that training selected. None: the settings name the features, or words alone are
         best.
@@ -175,6 +182,8 @@ class FittedModel:
     untrained: Bytes | None = None
     trained: Hashes | None = None
     view_choice: ViewChoice | None = None
+    longest_piece: Annotated[int | None, Limits(1, MAX_PIECE_WORD)] = None
+    piece_ranks: Integers32 | None = None
 
     @property
     def kind(self) -> TaskKind:

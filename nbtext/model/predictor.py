@@ -12,7 +12,6 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers
 from nbtext.bayes.conformal import log_likelihood_per_token, typicality
 from nbtext.documents.batch import Batch, text_lengths
-from nbtext.documents.names import find_terms
 from nbtext.features.analyzer import TOO_LONG, refuse_long_texts
 from nbtext.features.counting import Counter, counter
 from nbtext.features.document_table import DocumentTable
@@ -22,6 +21,7 @@ from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.task import Task
+from nbtext.model.word_pieces import take_part
 
 MOST_PROBABLE = DecisionSettings()
 MAX_FEW = 64  # texts that are looked at, to find out whether they are short
@@ -68,7 +68,7 @@ class Predictor:
         self._is_first = is_brief
         self._lock = Lock()
         self._n_too_long = 0
-        if not is_brief:
+        if not is_brief and model.longest_piece is None:
             self._counter  # noqa: B018 - prepared before threads share it
 
     @cached_property
@@ -86,6 +86,8 @@ class Predictor:
         """
         scorer = self.model.scorer
         weighting = self.model.weighting
+        if self.model.longest_piece is not None and not isinstance(columns, Matrix):
+            return self._score_part(columns)
         if (
             isinstance(columns, Matrix)
             or scorer.derivation is not None
@@ -96,9 +98,10 @@ class Predictor:
         with self._lock:
             is_first = self._is_first
             self._is_first = False
-            if is_first and self._are_few(columns):
-                return self._score_few(columns)
-            counting = self._counter
+            is_few = is_first and self._are_few(columns)
+            counting = None if is_few else self._counter
+        if counting is None:
+            return self._score_part(columns)
         return Scores(*counting.scores(columns, weighting, scorer))
 
     def _are_few(self, columns: Sequence[Sequence[str]]) -> bool:
@@ -108,23 +111,19 @@ class Predictor:
         n_characters = sum(map(sum, map(text_lengths, columns)))
         return FEATURES_PER_CHARACTER * n_characters < len(vocabulary)
 
-    def _score_few(self, columns: Sequence[Sequence[str]]) -> Scores:
-        """Return the scores of a few texts by the part of the model that has their features."""
-        model = self.model
-        growing = counter(model.feature_settings)
+    def take_part(self, columns: Sequence[Sequence[str]]) -> Predictor:
+        """Return the predictor of the part of the model that has the features of some texts."""
+        growing = counter(self.model.feature_settings)
         growing.rows(columns)
-        found, _ = growing.vocabulary()
-        assert model.vocabulary is not None  # see _are_few
-        places = find_terms(
-            model.vocabulary.blob, model.vocabulary.offsets, found.blob, found.offsets
-        )
-        part = counter(model.feature_settings, found.restrict(np.flatnonzero(places >= 0)))
-        places = places[places >= 0]
-        scores = part.scores(
-            columns, model.weighting.restrict(places), model.scorer.restrict(places)
-        )
-        self._n_too_long += part.take_too_long()
-        return Scores(*scores)
+        return Predictor(take_part(self.model, growing.vocabulary()[0]))
+
+    def _score_part(self, columns: Sequence[Sequence[str]]) -> Scores:
+        self.model.check_takes_texts()
+        part = self.take_part(columns)
+        scores = part.score(columns)
+        with self._lock:
+            self._n_too_long += part._counter.take_too_long()
+        return scores
 
     def count(self, columns: Sequence[Sequence[str]] | Matrix) -> DocumentTable:
         """Return the counts of texts, or of the rows of a matrix, over the features of the

@@ -15,10 +15,11 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import AssumptionWarning, InputError, SettingsError, list_some, require_label
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import merge_sorted
-from nbtext.features.settings import VIEW_END, FeatureSettings
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views, find_words
 from nbtext.linear.data import WordVectors
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.word_pieces import BLANK, list_prefixes, remove_prefix
 from nbtext.numerics import log
 from nbtext.registry import load_method
 
@@ -51,10 +52,11 @@ def add_words(
     table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
     further = [*asked[len(words_of) :], *table.further]
     further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
+    further_norms = np.concatenate((table.norms[len(words_of) :], table.further_norms))
     known = set(vocabulary.terms)
     added: dict[str, int] = {}
     for place, word in enumerate(further):
-        if further_rows[place].any() and find(word) == [word]:
+        if further_rows[place].any() and (word.startswith(BLANK) or find(word) == [word]):
             added |= {prefix + word: place for prefix in prefixes if prefix + word not in known}
     names = sorted(added)
     others = Vocabulary.from_sorted(names)
@@ -67,8 +69,14 @@ def add_words(
     rows = np.concatenate((table.rows[: len(words_of)], further_rows[places]))
     own = table.rows[len(asked) - len(of_names) : len(asked)]
     directions = _compare_names(spoken, own.astype(np.float64))
-    vectors = WordVectors(words.astype(np.int32), rows, np.concatenate(columns), bounds, directions)
-    return union, vectors
+    norms = np.concatenate((table.norms[: len(words_of)], further_norms[places]))
+    placed = np.concatenate(columns)
+    ranks = None
+    if table.is_joined:
+        ranks = np.zeros(len(union), dtype=np.int32)
+        ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
+    columns_of_words = words.astype(np.int32)
+    return union, WordVectors(columns_of_words, rows, norms, placed, bounds, directions, ranks)
 
 
 def split_name(label: str) -> str:
@@ -142,18 +150,8 @@ def _find_words(
             "needs features that are words", where="vectors", hint="use ‹analyzer=word›"
         )
     terms = vocabulary.terms
-    prefixes = [
-        (view + VIEW_END if view else "") + (f"{field}:" if field else "")
-        for view, own in zip(features.view or ("",), features.of_views, strict=True)
-        if own.analyzer == "word" and own.ngrams[0] == 1
-        for field in features.fields or ("",)
-    ]
+    prefixes = list_prefixes(features)
     names = [remove_prefix(terms[column], prefixes) for column in words.tolist()]
     if all(map(str.isdecimal, names)):
         raise SettingsError("needs words, and the features are numbers", where="vectors")
     return words, names, prefixes
-
-
-def remove_prefix(term: str, prefixes: list[str]) -> str:
-    """Return a word without the names of its view and field."""
-    return term[max(len(each) for each in prefixes if term.startswith(each)) :]

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from nbtext.bayes.settings import VECTORS, LinearSettings
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
 from nbtext.linear.stacking import Stack
-from nbtext.linear.vectors import Regression, VectorRegression
+from nbtext.linear.vectors import WEIGHT_OF_EMPTY, Regression, VectorRegression
 
 N_FEATURES = 9
 COLUMNS = np.array([0, 2, 3, 4, 6, 8], dtype=np.int32)  # the features that are words
@@ -37,12 +37,16 @@ def made(
     matrix[:, 0] += 1  # so that each document has a vector
     rows = random.normal(0.5, size=(len(COLUMNS) + N_FURTHER, N_DIMENSIONS)).astype(np.float32)
     rows[[3, -1]] = 0
-    vectors = WordVectors(COLUMNS, rows, np.arange(N_FEATURES + N_FURTHER, dtype=np.int32))
+    vectors = of_rows(COLUMNS, rows, np.arange(N_FEATURES + N_FURTHER, dtype=np.int32))
     return matrix, replace(
         training_data(matrix, classes),
         vectors=vectors,
         class_weights=None if weights is None else np.array(weights),
     )
+
+
+def of_rows(columns: Any, rows: Any, places: Any) -> WordVectors:
+    return WordVectors(columns, rows, np.linalg.norm(rows, axis=1), places)
 
 
 def vectors_of(data: TrainingData) -> WordVectors:
@@ -58,6 +62,11 @@ def weights_of(regression: VectorRegression, found: Regression) -> Floats:
     """(n_words + n_further, n_labels)"""
     n_labels = found.table.shape[1]
     return np.array([regression.weigh(found, label) for label in range(n_labels)]).T
+
+
+def biases_of(regression: VectorRegression, found: Regression) -> Floats:
+    """(n_labels,)"""
+    return np.array([regression.bias(found, label) for label in range(found.table.shape[1])])
 
 
 def mean_vectors(words: Any, rows: Any) -> tuple[Floats, Floats]:
@@ -76,7 +85,9 @@ def centered(scores: Floats) -> Floats:
 @pytest.mark.parametrize("weights", [None, (3.0, 0.5, 1.0, 2.0)])
 @pytest.mark.parametrize("n_labels", [2, 4])
 def test_log_odds_are_those_of_scikit_learn(n_labels: int, weights: Sequence[float] | None) -> None:
-    """The sums of the weights of words are the log-odds times the length of the document."""
+    """The sums of the weights of words, and the bias, are the log-odds times the length of the
+    document, that of the intercept as the line of all documents says.
+    """
     own = None if weights is None else weights[:n_labels]
     matrix, data = made(n_labels, weights=own)
     matrix = matrix[:, COLUMNS]
@@ -92,12 +103,17 @@ def test_log_odds_are_those_of_scikit_learn(n_labels: int, weights: Sequence[flo
     slopes = scale * expected.coef_.T
     intercepts = expected.intercept_ - mean @ slopes
     lengths = np.linalg.norm(matrix @ rows, axis=1)
-    scores = matrix @ rows @ slopes + lengths.sum() / sums.sum() * sums * intercepts
+    n = len(lengths)  # beside as many texts without words, of less weight
+    given = np.append(sums[:, 0], np.zeros(n)), np.append(lengths, np.zeros(n))
+    slope, start = np.polyfit(*given, 1, w=np.sqrt(np.repeat((1, WEIGHT_OF_EMPTY), n)))
+    if start < 0:
+        slope, start = lengths.sum() / sums.sum(), 0
+    scores = matrix @ rows @ slopes + (start + slope * sums) * intercepts
     if n_labels == 2:
         scores = scores * (-0.5, 0.5)
     solved = regression.solve(SOLVER)
     weighed = matrix @ weights_of(regression, solved)[: len(COLUMNS)]
-    found = centered(weighed) * lengths.mean()
+    found = centered(weighed + biases_of(regression, solved)) * lengths.mean()
     np.testing.assert_allclose(found, scores, atol=4e-3 * np.abs(scores).max())
 
 
@@ -112,7 +128,7 @@ def test_documents_of_other_words_have_the_scores_of_the_regression() -> None:
     means, sums = mean_vectors(words, rows)
     lengths = np.linalg.norm(words @ rows, axis=1)[:, None]
     slopes = found.scale * found.table[:-1]
-    intercepts = found.ratio * (found.table[-1] - found.mean @ slopes)
+    intercepts = found.line[1] * (found.table[-1] - found.mean @ slopes)
     scores = (lengths * means @ slopes + sums * intercepts) / found.length
     weights = weights_of(regression, found)
     np.testing.assert_allclose(words @ weights, scores, rtol=1e-4, atol=1e-4)
@@ -131,8 +147,9 @@ def test_scores_of_folds_are_those_of_refits() -> None:
         rest = training_data(matrix[kept], data.table.classes[kept])
         rest = replace(rest, vectors=data.vectors, class_weights=data.class_weights)
         own = regression_of(rest)
-        weights = weights_of(own, own.solve(make_rough(SOLVER), start))[: len(COLUMNS)]
-        expected = matrix[~kept][:, COLUMNS] @ weights
+        solved = own.solve(make_rough(SOLVER), start)
+        weights = weights_of(own, solved)[: len(COLUMNS)]
+        expected = matrix[~kept][:, COLUMNS] @ weights + biases_of(own, solved)
         np.testing.assert_allclose(found[~kept], expected, rtol=1e-3, atol=1e-3)
 
 
@@ -158,7 +175,7 @@ def test_only_the_first_documents_of_many_are_fitted() -> None:
     data = training_data(matrix, np.arange(len(matrix)) % 2)
     rows = np.ones((1, 1), dtype=np.float32)
     column = np.zeros(1, dtype=np.int32)
-    found = VectorRegression(data, WordVectors(column, rows, column)).solve(SOLVER)
+    found = VectorRegression(data, of_rows(column, rows, column)).solve(SOLVER)
     assert found.length == pytest.approx(1 + 999 / n_fitted, rel=1e-5)
 
 
@@ -223,7 +240,7 @@ def test_naive_bayes_beside_vectors_has_more_smoothing(
     matrix[:, 0] += 1
     columns = np.arange(30, dtype=np.int32)
     rows = random.normal(size=(30, 3)).astype(np.float32)
-    vectors = WordVectors(columns, rows, columns)
+    vectors = of_rows(columns, rows, columns)
     data = replace(training_data(matrix, classes), vectors=vectors)
     stack = Stack(data, LinearSettings())
     folds = np.arange(24, dtype=np.int32) % 3
@@ -267,7 +284,7 @@ def test_names_count_if_documents_agree(*, has_folds: bool, is_right: bool) -> N
     noise = random.normal(scale=0.3, size=(20, 16))
     rows = np.vstack((np.eye(n_labels, 16), noise)).astype(np.float32)
     columns = np.arange(len(rows), dtype=np.int32)
-    vectors = WordVectors(columns, rows, columns, names=names if is_right else names[::-1])
+    vectors = replace(of_rows(columns, rows, columns), names=names if is_right else names[::-1])
     regression = VectorRegression(training_data(matrix, classes), vectors)
     plain = regression.solve(SOLVER).table
     folds = np.repeat((0, 1, 2, 3), n_labels) if has_folds else np.full(len(classes), -1)

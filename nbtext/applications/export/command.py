@@ -11,6 +11,7 @@ from nbtext.cli.command import MODEL_FORMAT as MODEL
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
+from nbtext.model.word_pieces import leave_out_pieces
 from nbtext.output import atomic_output, escape_formulas
 from nbtext.records import frozen
 from nbtext.registry import check_kind
@@ -108,7 +109,7 @@ def export(given: Export) -> None:
     if chosen == MODEL:
         save_model_file(trained, target)
         return
-    model = trained.fitted
+    model = leave_out_pieces(trained.fitted)
     exporter = EXPORTERS[chosen]
     exporter.check_model(model)
     where = f"{exporter.write.__module__}.{exporter.write.__name__}()"

@@ -31,6 +31,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.sklearn_compat import label_texts, label_values
 from nbtext.model.training import train_on_counts
+from nbtext.model.word_pieces import leave_out_pieces
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -201,6 +202,7 @@ def to_sklearn(model: FittedModel) -> Pipeline:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
+    model = leave_out_pieces(model)
     check_pipeline(model)
     settings = model.feature_settings
     weighting = model.weighting

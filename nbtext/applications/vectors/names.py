@@ -28,6 +28,7 @@ from nbtext.model.fitting import Fitting, Learned, fit_linear_model, prepare
 from nbtext.model.source_counting import count_unlabeled
 from nbtext.model.tasks import TASKS, find_task
 from nbtext.model.training import Training, check_features
+from nbtext.model.word_pieces import BLANK
 from nbtext.model.word_vectors import split_name
 
 NAMES_HINT = "write one label a line, or `label: a sentence that describes it`"
@@ -133,6 +134,7 @@ def _count_names(settings: ModelSettings, features: FeatureSettings) -> CorpusCo
     often, the names of labels.
     """
     words = read_vectors(settings.vectors or "", [], N_WORDS).further
+    words = [word for word in words if not word.startswith(BLANK)]
     texts = [" ".join(words[start::N_TEXTS]) for start in range(min(N_TEXTS, len(words)))]
     names = [text or split_name(label) for label, text in settings.names]
     texts += names * max(1, len(texts) // len(names))

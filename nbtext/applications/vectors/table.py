@@ -17,13 +17,20 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from nbtext.applications.vectors.tokenizer import WordTokenizer, call_library, read_tokenizer
+from nbtext.applications.vectors.tokenizer import (
+    BLANKS,
+    MAX_TEXT,
+    WordTokenizer,
+    call_library,
+    read_tokenizer,
+)
 from nbtext.arrays import Array, Floats32, Integers
 from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.recognition import ARCHIVE, BINARY_FILE, HEAD_BYTES, ZIP_MAGIC, recognize
 from nbtext.documents.streams import open_stream, warn
 from nbtext.errors import InputError, MissingExtra, list_some, number_of
+from nbtext.model.word_pieces import name_piece
 from nbtext.numerics import log
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
@@ -54,13 +61,20 @@ class VectorTable(NamedTuple):
     """Vectors of words.
 
     rows          (n_words, n_dimensions), of the words that were asked for; 0 where there is none
-    further       other words, the most frequent ones of the table first
+    norms         (n_words,), the lengths of the vectors, or of all pieces of a word together
+    further       other words, the most frequent ones of the table first, and then pieces of words,
+                  by the names of their features (model/word_pieces.py)
     further_rows  (n_further, n_dimensions)
+    further_norms (n_further,)
+    is_joined     whether pieces are joined by byte-pair encoding, the first of `further` first
     """
 
     rows: Floats32
+    norms: Floats32
     further: list[str]
     further_rows: Floats32
+    further_norms: Floats32
+    is_joined: bool = False
 
 
 class _Words(NamedTuple):
@@ -89,15 +103,16 @@ class _Words(NamedTuple):
         own = [self.places.get(word, -1) for word in words]
         first = islice(self.places, bisect_left(self.ranks, n_further + len(wanted)))
         further = list(islice((word for word in first if word not in wanted), n_further))
-        return VectorTable(
-            self.rows[own], further, self.rows[[self.places[word] for word in further]]
-        )
+        others = [self.places[word] for word in further]
+        norms = np.linalg.norm(self.rows, axis=1)
+        return VectorTable(self.rows[own], norms[own], further, self.rows[others], norms[others])
 
 
 class _Pieces(NamedTuple):
     """A static model: the vector of a word is the sum of those of its pieces.
 
     names    the words that are one piece, in the order of the pieces
+    pieces   the number of each piece that is part of a word, by the name of its feature
     rows     (n_rows, n_dimensions)
     mapping  (n_pieces,), the row of each piece
     factors  (n_pieces,), by which it is multiplied
@@ -105,23 +120,32 @@ class _Pieces(NamedTuple):
 
     tokenizer: WordTokenizer
     names: list[str]
+    pieces: dict[str, int]
     rows: Floats32
     mapping: Integers
     factors: Floats32
 
     def select(self, words: Sequence[str], n_further: int) -> VectorTable:
-        """Return the vectors of words, and of words that are one piece."""
+        """Return the vectors of words, of words that are one piece, and of as many pieces."""
         wanted = frozenset(words)
         further = [word for word in self.names if word not in wanted][:n_further]
-        return VectorTable(self._sum(words), further, self._sum(further))
+        pieces = list(islice(self.pieces, n_further))
+        ids = [[self.pieces[piece]] for piece in pieces]
+        others = self._sum([*_split(self.tokenizer, further), *ids])
+        own = self._sum(_split(self.tokenizer, words))
+        return VectorTable(*own, further + pieces, *others, bool(self.tokenizer.ranks))
 
-    def _sum(self, words: Sequence[str]) -> Floats32:
-        found = np.zeros((len(words), self.rows.shape[1]), dtype=np.float32)
-        for place, ids in enumerate(_split(self.tokenizer, words)):
+    def _sum(self, words: Iterable[list[int]]) -> tuple[Floats32, Floats32]:
+        """Return the sum of the vectors of the pieces of each word, and of their lengths."""
+        found = list(words)
+        sums = np.zeros((len(found), self.rows.shape[1]), dtype=np.float32)
+        norms = np.zeros(len(found), dtype=np.float32)
+        for place, ids in enumerate(found):
             known = [each for each in ids if each not in self.tokenizer.unknown]
             rows = self.rows[self.mapping[known]] * self.factors[known][:, None]
-            found[place] = rows.sum(axis=0)
-        return found
+            sums[place] = rows.sum(axis=0)
+            norms[place] = np.linalg.norm(rows, axis=1).sum()
+        return sums, norms
 
 
 def _split(tokenizer: WordTokenizer, words: Sequence[str]) -> Iterator[list[int]]:
@@ -424,11 +448,31 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     if not all((np.abs(each) <= MAX_VECTOR_VALUE).all() for each in (rows, factors)):
         raise _refuse(weights, "has numbers that are not finite, or above 1e9")
     pieces = call_library(config, tokenizer.library.decode_batch, [[each] for each in ids])
-    names = [piece.strip(" ▁") for piece in pieces]
+    names = [piece.strip(BLANKS) for piece in pieces]
     parts = zip(ids, names, _split(tokenizer, names), strict=True)
     whole = [
         name
         for own, name, found in parts
         if found == [own] and name == name.lower() and name[:1].isalpha()
     ]
-    return _Pieces(tokenizer, whole, rows, mapping, factors)
+    return _Pieces(tokenizer, whole, _name_pieces(tokenizer, ids, pieces), rows, mapping, factors)
+
+
+def _name_pieces(tokenizer: WordTokenizer, ids: list[int], pieces: list[str]) -> dict[str, int]:
+    """Return the numbers of the pieces of lower-case words, by the names of their features: those
+    first that are joined first.
+    """
+    found: dict[str, int] = {}
+    ranks = [tokenizer.ranks.get(tokenizer.library.id_to_token(own), -1) for own in ids]
+    for _, own, piece in sorted(zip(ranks, ids, pieces, strict=True)):
+        if tokenizer.inner:
+            text = piece.removeprefix(tokenizer.inner)
+            is_start = text == piece
+        else:
+            text = piece.strip(BLANKS)
+            is_start = piece[:1] in BLANKS
+        is_part = text == text.lower() and text.replace("_", "a").isalnum()
+        if is_part and len(text) <= MAX_TEXT and own not in tokenizer.unknown:
+            found.setdefault(name_piece(text, is_start=is_start), own)
+    has_both = {name.endswith("-") for name in found} == {True, False}
+    return found if has_both else {}

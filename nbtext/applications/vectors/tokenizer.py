@@ -40,12 +40,17 @@ class WordTokenizer(NamedTuple):
     path     of its file
     space    what stands before a word, if the pieces of a first word differ
     unknown  the pieces that stand for unknown characters
+    inner    what stands before a piece that continues a word; empty: a blank stands before one that
+             begins a word
+    ranks    of byte-pair encoding: the order in which pieces are made by joining two others
     """
 
     library: Any
     path: Path
     space: str
     unknown: set[int | None]
+    inner: str
+    ranks: dict[str, int]
 
     def split(self, words: list[str]) -> list[list[int]]:
         """Return the pieces of each word; none of a word that is too long."""
@@ -101,7 +106,12 @@ def read_tokenizer(path: Path) -> WordTokenizer:
     unknown = {model.get("unk_id"), *map(library.get_vocab().get, names)}
     first = call_library(path, library.encode, " a\uffff", add_special_tokens=False).tokens
     space = " " if "".join(first).startswith("Ġ") else ""
-    return WordTokenizer(library, path, space, unknown)
+    inner = model.get("continuing_subword_prefix") or ""
+    merges = [
+        each.split(" ") if isinstance(each, str) else each for each in model.get("merges", ())
+    ]
+    ranks = {"".join(pair): rank for rank, pair in reversed([*enumerate(merges)])}
+    return WordTokenizer(library, path, space, unknown, inner, ranks)
 
 
 def _read_model(path: Path, given: Any) -> dict[str, Any]:

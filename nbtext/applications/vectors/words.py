@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nbtext.model.source_counting import CountingTask, count_in_threads, source_features
 from nbtext.model.training import Documents, Training
-from nbtext.model.word_vectors import remove_prefix
+from nbtext.model.word_pieces import remove_prefix
 
 
 def add_unlabeled_words(given: Training, unlabeled: Documents) -> Training:

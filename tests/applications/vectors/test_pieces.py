@@ -1,0 +1,135 @@
+"""Words that neither a training text nor a table has: a model of a static table divides them into
+pieces while it predicts.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from made_files import write_rows
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from nbtext import TextClassifier
+from nbtext.errors import AssumptionWarning
+
+RANDOM = Random(3)
+SYLLABLES = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
+WORDS = sorted({"".join(RANDOM.choices(SYLLABLES, k=RANDOM.randint(1, 4))) for _ in range(400)})
+LABELS = ("a", "b", "c")
+TRAINED = {label: RANDOM.sample(WORDS, 12) for label in LABELS}
+TEXTS = [(" ".join(RANDOM.sample(TRAINED[label], 6)), label) for label in LABELS * 4]
+NEW = sorted({*WORDS} - {word for words in TRAINED.values() for word in words})
+OTHERS = [" ".join(RANDOM.sample(NEW, 5)) for _ in range(30)]
+
+
+def train_pieces(model: Any, trainer: Any, *, is_spaced: bool) -> Any:
+    tokenizer = Tokenizer(model)
+    if is_spaced:
+        steps = [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
+        tokenizer.normalizer = normalizers.Sequence(steps)
+    else:
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+    tokenizer.train_from_iterator(WORDS, trainer)
+    return tokenizer
+
+
+def word_piece() -> Any:
+    trainer = trainers.WordPieceTrainer(vocab_size=150, special_tokens=["[UNK]"])
+    return train_pieces(models.WordPiece(unk_token="[UNK]"), trainer, is_spaced=False)
+
+
+def pair_encoding() -> Any:
+    """Its pieces are numbered in another order than that in which they are joined."""
+    trainer = trainers.BpeTrainer(vocab_size=150, special_tokens=["<unk>"])
+    tokenizer = train_pieces(models.BPE(unk_token="<unk>"), trainer, is_spaced=True)
+    found = json.loads(tokenizer.to_str())
+    vocabulary = found["model"]["vocab"]
+    names = ["<unk>", *sorted({*vocabulary} - {"<unk>"})]
+    found["model"]["vocab"] = {name: number for number, name in enumerate(names)}
+    return Tokenizer.from_str(json.dumps(found))
+
+
+@pytest.fixture(params=[word_piece, pair_encoding])
+def table(request: Any, tmp_path: Path) -> str:
+    """A folder with a static model."""
+    make: Callable[[], Any] = request.param
+    tokenizer = make()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    rows = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), 16))
+    save_file({"rows": rows.astype(np.float32)}, tmp_path / "model.safetensors")
+    return str(tmp_path)
+
+
+def fit(table: str, **parameters: Any) -> TextClassifier:
+    texts, labels = zip(*TEXTS, strict=True)
+    return TextClassifier(vectors=table, **parameters).fit(texts, labels)
+
+
+def test_a_word_weighs_the_same_whenever_it_is_divided(table: str) -> None:
+    """In training, by the tokenizer, because it is a word of unlabeled texts; or by the model."""
+    found = fit(table)
+    expected = fit(table, more_words=tuple(NEW))
+    assert len(NEW) > 100
+    for text in OTHERS:
+        (one,), (other,) = (each.explain([text]) for each in (found, expected))
+        assert one.known == other.known == 1
+        own, others = (
+            {each.feature: each.log_odds for each in explained.contributions}
+            for explained in (one, other)
+        )
+        assert own == pytest.approx(others, abs=1e-4)
+        assert own.keys() == set(text.split())
+        assert all(each.is_untrained for each in one.contributions)
+        total = one.terms.prior + one.terms.absent + one.terms.calibration + sum(own.values())
+        assert one.log_odds == pytest.approx(total, abs=1e-9)
+    probabilities = found.predict_proba(OTHERS)
+    np.testing.assert_allclose(probabilities, expected.predict_proba(OTHERS), atol=1e-3)
+    one_by_one = np.concatenate([found.predict_proba([text]) for text in OTHERS])
+    np.testing.assert_array_equal(one_by_one, probabilities)
+
+
+@pytest.mark.parametrize(
+    "options", ["", "--separate-fields --text-field title,text", "--model best"]
+)
+def test_as_commands_type_it(nbtext: Any, table: str, own_folder: None, options: str) -> None:
+    """The file of a model, two fields and two views, several threads, and folds."""
+    rows = [{"title": text[:9], "text": text, "label": label} for text, label in TEXTS * 2]
+    write_rows(Path("train.jsonl"), rows)
+    write_rows(Path("new.jsonl"), [{"title": text, "text": text} for text in OTHERS])
+    nbtext(f"train train.jsonl --vectors {table} {options} -q -o m").ok()
+    one, two = (nbtext(f"predict new.jsonl -m m --to jsonl -j {n}").ok() for n in (1, 2))
+    assert one.out == two.out
+    known = [record["known"] for record in one.records]
+    assert min(known) > (0.3 if "best" in options else 0.99)
+    explained = nbtext("explain new.jsonl -m m --to jsonl").ok().records
+    for record, text in zip(explained, OTHERS, strict=True):
+        names = {each["feature"] for each in record["contributions"] if each.get("is_untrained")}
+        assert all(any(name.endswith(word) for name in names) for word in text.split())
+    folds = nbtext(f"evaluate train.jsonl --vectors {table} {options} --folds 3 --to json -q").ok()
+    assert folds.json["accuracy"] > 0.9
+
+
+def test_what_cannot_divide_words_says_so(nbtext: Any, table: str, own_folder: None) -> None:
+    """Exports and smaller models have the words alone."""
+    fit(table).save("m")
+    exported = nbtext("export m -o m.mjs").ok()
+    assert "weighs words that the model lacks by their pieces" in exported.err
+    assert '" -' not in Path("m.mjs").read_text()
+    with pytest.warns(AssumptionWarning, match="by their pieces"):
+        fit(table).to_sklearn()
+    nbtext("export m -o small.joblib --max-model-bytes 6000").ok()
+    Path("new.txt").write_text(" ".join(NEW))
+    explained = nbtext("explain new.txt -m small.joblib --to csv").ok().out
+    assert " -" not in explained
+
+
+def test_a_long_word_has_no_pieces(table: str) -> None:
+    found = fit(table)
+    assert found.explain([NEW[0] * 40])[0].known == 0
+    assert found.explain([NEW[0] * 3])[0].known == 1
