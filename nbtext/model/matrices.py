@@ -27,6 +27,7 @@ from nbtext.model.source_counting import (
     source_features,
 )
 from nbtext.model.training import check_features, sample_size, train_on_counts
+from nbtext.model.word_pieces import warn_of_pieces
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Like:
         raises  ModelError: the model has no features of texts
         """
         model.check_takes_texts()
+        warn_of_pieces(model, "a matrix lacks them")
         features, _ = model.requested_settings
         weighting = model.weighting
         if weighting.is_counting and not features.is_counting:

@@ -145,10 +145,15 @@ def find_longest_piece(vocabulary: Vocabulary, features: FeatureSettings) -> int
 
 def leave_out_pieces(model: FittedModel) -> FittedModel:
     """Return a model without pieces, for other programs, with a warning."""
-    if model.longest_piece is not None:
-        what = "nbtext weighs words that the model lacks by their pieces; the exported model ignores them"
-        warnings.warn(what, AssumptionWarning, stacklevel=2)
+    warn_of_pieces(model, "the exported model ignores them")
     return drop_pieces(model)
+
+
+def warn_of_pieces(model: FittedModel, what: str) -> None:
+    """Warn of what happens to words that a model lacks, if it has pieces of them."""
+    if model.longest_piece is not None:
+        first = "words that the model lacks weigh what their pieces do, if nbtext predicts texts; "
+        warnings.warn(first + what, AssumptionWarning, stacklevel=2)
 
 
 def drop_pieces(model: FittedModel) -> FittedModel:

@@ -137,14 +137,18 @@ class _Pieces(NamedTuple):
 
     def _sum(self, words: Iterable[list[int]]) -> tuple[Floats32, Floats32]:
         """Return the sum of the vectors of the pieces of each word, and of their lengths."""
-        found = list(words)
+        unknown = self.tokenizer.unknown
+        found = [[each for each in ids if each not in unknown] for ids in words]
+        lengths = np.array(list(map(len, found)), dtype=np.int64)
         sums = np.zeros((len(found), self.rows.shape[1]), dtype=np.float32)
         norms = np.zeros(len(found), dtype=np.float32)
-        for place, ids in enumerate(found):
-            known = [each for each in ids if each not in self.tokenizer.unknown]
-            rows = self.rows[self.mapping[known]] * self.factors[known][:, None]
-            sums[place] = rows.sum(axis=0)
-            norms[place] = np.linalg.norm(rows, axis=1).sum()
+        for number in np.unique(lengths[lengths > 0]).tolist():  # words of as many pieces
+            places = np.flatnonzero(lengths == number)
+            for own in np.array_split(places, 1 + len(places) * number // WORDS_AT_ONCE):
+                ids = np.array([found[place] for place in own.tolist()])
+                rows = self.rows[self.mapping[ids]] * self.factors[ids][:, :, None]
+                sums[own] = rows.sum(axis=1)
+                norms[own] = np.linalg.norm(rows, axis=2).sum(axis=1)
         return sums, norms
 
 

@@ -116,13 +116,16 @@ def test_as_commands_type_it(nbtext: Any, table: str, own_folder: None, options:
 
 
 def test_what_cannot_divide_words_says_so(nbtext: Any, table: str, own_folder: None) -> None:
-    """Exports and smaller models have the words alone."""
+    """Exports, smaller models and matrices have the words alone."""
     fit(table).save("m")
     exported = nbtext("export m -o m.mjs").ok()
-    assert "weighs words that the model lacks by their pieces" in exported.err
+    assert "words that the model lacks weigh what their pieces do" in exported.err
     assert '" -' not in Path("m.mjs").read_text()
-    with pytest.warns(AssumptionWarning, match="by their pieces"):
+    with pytest.warns(AssumptionWarning, match="what their pieces do"):
         fit(table).to_sklearn()
+    Path("new").mkdir()
+    Path("new/a.txt").write_text(" ".join(NEW))
+    assert "a matrix lacks them" in nbtext("vectorize new --like m -o new.npz").ok().err
     nbtext("export m -o small.joblib --max-model-bytes 6000").ok()
     Path("new.txt").write_text(" ".join(NEW))
     explained = nbtext("explain new.txt -m small.joblib --to csv").ok().out
