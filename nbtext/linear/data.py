@@ -126,6 +126,7 @@ class WordVectors:
     bounds   (n_views + 1,) of the columns of the views in the scorer; None: there is only one
     ranks    (n_features + n_further,), by column of the scorer, in which order pieces of words are
              joined; None: the longest ones are taken, or there are none
+    longest_piece  its characters; None: there are no pieces
     names    (n_classes, n_dimensions), unit vectors of what the labels are called, less their mean;
              0 for a label without words. None: they are not known
     """
@@ -137,6 +138,7 @@ class WordVectors:
     bounds: tuple[int, ...] | None = None
     names: Floats | None = None
     ranks: Integers32 | None = None
+    longest_piece: int | None = None
 
 
 @frozen(eq=False)

@@ -395,7 +395,6 @@ def fit_linear_model(
     if settings.model == STACKED:
         words = find_words(counts.vocabulary, given.features)
     if settings.vectors is not None:
-        from nbtext.model.word_pieces import find_longest_piece
         from nbtext.model.word_vectors import add_words
 
         vocabulary, vectors = add_words(counts.vocabulary, given.features, settings, labels)
@@ -432,11 +431,12 @@ def fit_linear_model(
     if vectors is not None:
         is_trained = np.zeros(scorer.n_features, dtype=bool)
         is_trained[vectors.places[statistics.used_features]] = True
-        assert vocabulary is not None  # see add_words
-        longest = find_longest_piece(vocabulary, given.features)
-        model = replace(model, untrained=np.packbits(~is_trained), longest_piece=longest)
-        if longest is not None:
-            model = replace(model, piece_ranks=vectors.ranks)
+        model = replace(
+            model,
+            untrained=np.packbits(~is_trained),
+            longest_piece=vectors.longest_piece,
+            piece_ranks=vectors.ranks,
+        )
     return replace(model, documents=DocumentNumbers.of(statistics))
 
 

@@ -135,14 +135,6 @@ def _join(word: str, prefix: str, columns: dict[str, int], ranks: Integers32) ->
     return parts
 
 
-def find_longest_piece(vocabulary: Vocabulary, features: FeatureSettings) -> int | None:
-    """Return the characters of the longest piece among features; None if none is a piece."""
-    prefixes = list_prefixes(features)
-    starts = tuple(prefix + BLANK for prefix in prefixes)
-    pieces = (term for term in vocabulary.terms if term.startswith(starts))
-    return max((len(remove_prefix(term, prefixes)) - 2 for term in pieces), default=None)
-
-
 def leave_out_pieces(model: FittedModel) -> FittedModel:
     """Return a model without pieces, for other programs, with a warning."""
     warn_of_pieces(model, "the exported model ignores them")

@@ -55,8 +55,9 @@ def add_words(
     further_norms = np.concatenate((table.norms[len(words_of) :], table.further_norms))
     known = set(vocabulary.terms)
     added: dict[str, int] = {}
-    for place, word in enumerate(further):
-        if further_rows[place].any() and (word.startswith(BLANK) or find(word) == [word]):
+    for place in np.flatnonzero(further_rows.any(axis=1)).tolist():
+        word = further[place]
+        if word.startswith(BLANK) or find(word) == [word]:
             added |= {prefix + word: place for prefix in prefixes if prefix + word not in known}
     names = sorted(added)
     others = Vocabulary.from_sorted(names)
@@ -75,8 +76,10 @@ def add_words(
     if table.is_joined:
         ranks = np.zeros(len(union), dtype=np.int32)
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
+    longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
     columns_of_words = words.astype(np.int32)
-    return union, WordVectors(columns_of_words, rows, norms, placed, bounds, directions, ranks)
+    vectors = WordVectors(columns_of_words, rows, norms, placed, bounds, directions, ranks, longest)
+    return union, vectors
 
 
 def split_name(label: str) -> str:

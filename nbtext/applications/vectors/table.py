@@ -111,7 +111,7 @@ class _Words(NamedTuple):
 class _Pieces(NamedTuple):
     """A static model: the vector of a word is the sum of those of its pieces.
 
-    names    the words that are one piece, in the order of the pieces
+    names    the numbers of the words that are one piece, in their order
     pieces   the number of each piece that is part of a word, by the name of its feature
     rows     (n_rows, n_dimensions)
     mapping  (n_pieces,), the row of each piece
@@ -119,7 +119,7 @@ class _Pieces(NamedTuple):
     """
 
     tokenizer: WordTokenizer
-    names: list[str]
+    names: dict[str, int]
     pieces: dict[str, int]
     rows: Floats32
     mapping: Integers
@@ -130,8 +130,8 @@ class _Pieces(NamedTuple):
         wanted = frozenset(words)
         further = [word for word in self.names if word not in wanted][:n_further]
         pieces = list(islice(self.pieces, n_further))
-        ids = [[self.pieces[piece]] for piece in pieces]
-        others = self._sum([*_split(self.tokenizer, further), *ids])
+        ids = [self.names[word] for word in further] + [self.pieces[piece] for piece in pieces]
+        others = self._sum([[own] for own in ids])
         own = self._sum(_split(self.tokenizer, words))
         return VectorTable(*own, further + pieces, *others, bool(self.tokenizer.ranks))
 
@@ -454,11 +454,11 @@ def _read_pieces(weights: Path, config: Path) -> _Pieces:
     pieces = call_library(config, tokenizer.library.decode_batch, [[each] for each in ids])
     names = [piece.strip(BLANKS) for piece in pieces]
     parts = zip(ids, names, _split(tokenizer, names), strict=True)
-    whole = [
-        name
+    whole = {
+        name: own
         for own, name, found in parts
         if found == [own] and name == name.lower() and name[:1].isalpha()
-    ]
+    }
     return _Pieces(tokenizer, whole, _name_pieces(tokenizer, ids, pieces), rows, mapping, factors)
 
 
