@@ -21,7 +21,7 @@ from nbtext.model.fitted_model import Evidence, FittedModel
 from nbtext.model.predictions import Labels, Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.task import Task
-from nbtext.model.word_pieces import take_part
+from nbtext.model.word_pieces import Pieces, take_part
 
 MOST_PROBABLE = DecisionSettings()
 MAX_FEW = 64  # texts that are looked at, to find out whether they are short
@@ -115,7 +115,14 @@ class Predictor:
         """Return the predictor of the part of the model that has the features of some texts."""
         growing = counter(self.model.feature_settings)
         growing.rows(columns)
-        return Predictor(take_part(self.model, growing.vocabulary()[0]))
+        with self._lock:
+            has_pieces = self.model.longest_piece is not None
+            pieces = self._pieces if has_pieces else None
+        return Predictor(take_part(self.model, growing.vocabulary()[0], pieces))
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self.model)
 
     def _score_part(self, columns: Sequence[Sequence[str]]) -> Scores:
         self.model.check_takes_texts()

@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nbtext.arrays import Integers32
 from nbtext.documents.names import find_terms
 from nbtext.errors import AssumptionWarning
 from nbtext.features.csr import running_sums
@@ -24,6 +23,7 @@ from nbtext.features.vocabulary import Vocabulary, find_words
 from nbtext.model.fitted_model import MAX_PIECE_WORD, FittedModel
 
 BLANK = " "  # before the name of a piece
+MAX_DIVIDED = 1 << 17  # words that are remembered
 
 
 def name_piece(piece: str, *, is_start: bool) -> str:
@@ -46,15 +46,94 @@ def remove_prefix(term: str, prefixes: list[str]) -> str:
     return term[max(len(each) for each in prefixes if term.startswith(each)) :]
 
 
-def take_part(model: FittedModel, found: Vocabulary) -> FittedModel:
+class Pieces:
+    """The pieces of a model, which divide words; words that were divided are remembered."""
+
+    def __init__(self, model: FittedModel) -> None:
+        assert model.vocabulary is not None  # pieces have names
+        self.prefixes = list_prefixes(model.feature_settings)
+        self._ranks = None if model.piece_ranks is None else model.piece_ranks.tolist()
+        self._longest = model.longest_piece or 1
+        self._divided: dict[str, list[int]] = {}
+        # of each view and field, the columns of the pieces that begin words, and that continue them
+        self._columns: dict[str, tuple[dict[str, int], dict[str, int]]] = {
+            prefix: ({}, {}) for prefix in self.prefixes
+        }
+        starts = tuple(prefix + BLANK for prefix in self.prefixes)
+        for column, term in enumerate(model.vocabulary.terms):
+            if term.startswith(starts):
+                name = remove_prefix(term, self.prefixes)
+                is_start = name.endswith("-")
+                piece = name[1:-1] if is_start else name[2:]
+                self._columns[term.removesuffix(name)][not is_start][piece] = column
+
+    def divide(self, term: str) -> list[int]:
+        """Return the columns of the pieces of a word; what no piece fits is left out."""
+        found = self._divided.get(term)
+        if found is None:
+            word = remove_prefix(term, self.prefixes)
+            columns = self._columns[term[: len(term) - len(word)]]
+            word = word.lower()
+            if len(word) > MAX_PIECE_WORD:
+                found = []
+            elif self._ranks is None:
+                found = self._take_longest(word, *columns)
+            else:
+                found = self._join(word, *columns, self._ranks)
+            if len(self._divided) >= MAX_DIVIDED:
+                self._divided = {}
+            self._divided[term] = found
+        return found
+
+    def _take_longest(self, word: str, starts: dict[str, int], others: dict[str, int]) -> list[int]:
+        found = []
+        start = 0
+        while start < len(word):
+            columns = others if start else starts
+            for stop in range(min(len(word), start + self._longest), start, -1):
+                if (column := columns.get(word[start:stop])) is not None:
+                    found.append(column)
+                    start = stop
+                    break
+            else:
+                start += 1
+        return found
+
+    def _join(
+        self, word: str, starts: dict[str, int], others: dict[str, int], ranks: list[int]
+    ) -> list[int]:
+        """Of the characters of a word, join the two neighbors whose joined piece has the lowest
+        rank, again and again.
+        """
+        parts = list(word)
+
+        def rank(place: int) -> float:
+            column = (others if place else starts).get(parts[place] + parts[place + 1])
+            return math.inf if column is None else ranks[column]
+
+        found = [rank(place) for place in range(len(parts) - 1)]
+        while (best := min(found, default=math.inf)) < math.inf:
+            place = found.index(best)
+            parts[place : place + 2] = [parts[place] + parts[place + 1]]
+            del found[place]
+            for other in (place - 1, place):
+                if 0 <= other < len(found):
+                    found[other] = rank(other)
+        columns = [starts.get(parts[0]), *map(others.get, parts[1:])]
+        return [column for column in columns if column is not None]
+
+
+def take_part(model: FittedModel, found: Vocabulary, pieces: Pieces | None = None) -> FittedModel:
     """Return the part of a model that has these features, those of some texts.
 
     Words that the model lacks are features of the part, too, if it has their pieces.
+
+    pieces  of the model; None: they are looked up, if it has some
     """
     vocabulary = model.vocabulary
     assert vocabulary is not None  # hashed features are not looked up
-    places = find_terms(vocabulary.blob, vocabulary.offsets, found.blob, found.offsets)
     if model.longest_piece is None:
+        places = find_terms(vocabulary.blob, vocabulary.offsets, found.blob, found.offsets)
         columns = places[places >= 0]
         part = replace(
             model,
@@ -62,20 +141,19 @@ def take_part(model: FittedModel, found: Vocabulary) -> FittedModel:
             scorer=model.scorer.restrict(columns),
         )
         return replace(part, vocabulary=found.restrict(np.flatnonzero(places >= 0)))
-    added = {}
-    prefixes = list_prefixes(model.feature_settings)
+    pieces = pieces or Pieces(model)
+    terms = found.terms
+    known = map(vocabulary.columns.get, terms)
+    parts = [[] if column is None else [column] for column in known]
     words = find_words(found, model.feature_settings)
     assert words is not None  # of which the table is
-    for column in words[places[words] < 0].tolist():
-        term = found.term(column)
-        word = remove_prefix(term, prefixes)
-        prefix = term[: len(term) - len(word)]
-        if pieces := _divide(word.lower(), prefix, vocabulary.columns, model):
-            added[column] = pieces
-    kept = sorted({*np.flatnonzero(places >= 0).tolist(), *added})
-    parts = [added.get(column) or [int(places[column])] for column in kept]
-    bounds = running_sums(np.array(list(map(len, parts)), dtype=np.int64))
-    columns = np.array([column for part in parts for column in part], dtype=np.int64)
+    for column in words.tolist():
+        if not parts[column]:
+            parts[column] = pieces.divide(terms[column])
+    kept = [column for column, own in enumerate(parts) if own]
+    sizes = np.array([len(parts[column]) for column in kept], dtype=np.int64)
+    bounds = running_sums(sizes)
+    columns = np.array([each for column in kept for each in parts[column]], dtype=np.int64)
     scorer = model.scorer.add_up(bounds, columns)
     is_untrained = model.are_untrained(columns[bounds[:-1]])
     return replace(
@@ -87,52 +165,6 @@ def take_part(model: FittedModel, found: Vocabulary) -> FittedModel:
         longest_piece=None,
         piece_ranks=None,
     )
-
-
-def _divide(word: str, prefix: str, columns: dict[str, int], model: FittedModel) -> list[int]:
-    """Return the columns of the pieces of a word; what no piece fits is left out."""
-    ranks = model.piece_ranks
-    longest = model.longest_piece or 1
-    found = []
-    start = 0
-    if len(word) > MAX_PIECE_WORD:
-        return []
-    if ranks is not None:
-        parts = _join(word, prefix, columns, ranks)
-        names = (prefix + name_piece(part, is_start=i == 0) for i, part in enumerate(parts))
-        return [columns[name] for name in names if name in columns]
-    while start < len(word):
-        for stop in range(min(len(word), start + longest), start, -1):
-            name = name_piece(word[start:stop], is_start=start == 0)
-            if (column := columns.get(prefix + name)) is not None:
-                found.append(column)
-                start = stop
-                break
-        else:
-            start += 1
-    return found
-
-
-def _join(word: str, prefix: str, columns: dict[str, int], ranks: Integers32) -> list[str]:
-    """Return the parts of a word: of its characters, the two neighbors whose joined piece has the
-    lowest rank are joined, again and again.
-    """
-    parts = list(word)
-
-    def rank(place: int) -> float:
-        name = name_piece(parts[place] + parts[place + 1], is_start=place == 0)
-        column = columns.get(prefix + name)
-        return math.inf if column is None else int(ranks[column])
-
-    found = [rank(place) for place in range(len(parts) - 1)]
-    while (best := min(found, default=math.inf)) < math.inf:
-        place = found.index(best)
-        parts[place : place + 2] = [parts[place] + parts[place + 1]]
-        del found[place]
-        for other in (place - 1, place):
-            if 0 <= other < len(found):
-                found[other] = rank(other)
-    return parts
 
 
 def leave_out_pieces(model: FittedModel) -> FittedModel:
