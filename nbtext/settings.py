@@ -459,8 +459,9 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
     """Return parameters of the library in the types of a settings record.
 
     Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a
-    float where a float is needed. Named values, such as `auto`, become what they name. The record
-    itself refuses names that are not its fields.
+    float where a float is needed. Where an option may be repeated, one text is a tuple of it. Named
+    values, such as `auto`, become what they name. The record itself refuses names that are not its
+    fields.
 
     Parameters
     ----------
@@ -480,10 +481,12 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
     for name in parameters.keys() & known:
         given = parameters[name]
         found = known[name]
-        value = os.fspath(given) if isinstance(given, os.PathLike) else given
+        value = given
         if isinstance(given, str) and given in found.names and found.parse is not None:
             value = found.parse(given)
         plain = _plain(value)
+        if found.is_repeated and isinstance(plain, str):
+            plain = (plain,)
         real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
         found_values = (each for each in (value, plain, real) if _has_type(each, hints[name]))
         converted[name] = value = next(found_values, value)
@@ -502,9 +505,11 @@ def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as
-    pairs.
+    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, paths as texts, and
+    a dict as pairs.
     """
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if callable(getattr(value, "tolist", None)):
         value = value.tolist()
     if isinstance(value, set | frozenset):

@@ -124,7 +124,7 @@ def limit_size(
     settings = full.model_settings
     n_words = max_bytes // (FIRST_FEATURE_BYTES + len(full.labels))
     n_further = settings.vector_words + len(settings.more_words)
-    if settings.vectors is not None and n_words < n_further and model.load_counts:
+    if settings.vectors and n_words < n_further and model.load_counts:
         # the first words of a table, and of texts, are the most frequent ones; weights do not tell
         more = settings.more_words[:n_words]
         n_left = min(settings.vector_words, n_words - len(more))

@@ -241,12 +241,13 @@ class ModelSettings(LinearSettings):
         high=MAX_FEATURE_VALUES,
         is_option=False,
     )
-    vectors: str | None = setting(
+    vectors: tuple[str, ...] | None = setting(
         None,
         "Table of word vectors, for few labeled texts: a text file of word2vec, GloVe or fastText, an .npz file, or "
-        "the folder or the installed package of a static model. Only training reads it: it becomes weights of words. "
-        "With it, `auto` is `stacked`.",
+        "the folder or the installed package of a static model; may be repeated. The vectors of several tables stand side "
+        "by side. Only training reads it: it becomes weights of words. With it, `auto` is `stacked`.",
         metavar="FILE|PACKAGE",
+        is_repeated=True,
         applications=("vectors",),
     )
     vector_words: int = setting(
@@ -292,8 +293,11 @@ class ModelSettings(LinearSettings):
                 if name not in options:
                     model = STACKED if self.is_linear and self.model == AUTO else self.model
                     raise refuse(name, f"{model} does not use it")
-        require_setting(self.vectors != "", self.vectors, "the name of a table", "vectors")
-        if self.vectors is not None and self.model not in (AUTO, STACKED):
+        tables = self.vectors or ()
+        require_setting("" not in tables, "", "the name of a table", "vectors")
+        if len({*tables}) < len(tables):
+            raise SettingsError("a table is given twice", where="vectors", hint="leave out one")
+        if tables and self.model not in (AUTO, STACKED):
             raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")
         if self.smoothing is not None:
             is_right = self.smoothing == 0 or SMALLEST_FACTOR <= self.smoothing <= LARGEST_FACTOR
@@ -355,7 +359,7 @@ class ModelSettings(LinearSettings):
         """Whether it is a discriminative model, which is fitted to documents, not to class
         statistics.
         """
-        return self.model in LINEAR_MODELS or (self.model == AUTO and self.vectors is not None)
+        return self.model in LINEAR_MODELS or (self.model == AUTO and bool(self.vectors))
 
     @property
     def linear_model(self) -> Any:

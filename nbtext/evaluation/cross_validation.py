@@ -90,7 +90,7 @@ def cross_validate(
         Fold by fold, in the order of the documents of a fold.
     """
     check_label_count(len(corpus.labels), "cross-validation", "folds")
-    if model_settings.vectors is not None:
+    if model_settings.vectors:
         check_table(corpus, features, model_settings)
     everything = align_to_vocabulary(corpus, features)
     size = sample_size(features, model_settings)
@@ -151,11 +151,11 @@ def predict_documents(
     vocabulary = training.vocabulary
     if vocabulary is not None and features.vocabulary is None:
         columns = training.statistics.used_features
-        if model_settings.vectors is None:
+        if not model_settings.vectors:
             held_out = held_out.restrict(columns, training.statistics.n_features)
         training = training.restrict(columns)
     model = fit_model(training, features, model_settings)
-    if model_settings.vectors is not None:  # the model has further words, and pieces of words
+    if model_settings.vectors:  # the model has further words, and pieces of words
         assert vocabulary is not None  # it has words
         model = take_part(model, vocabulary)
         held_out = align_documents(held_out, vocabulary, model.vocabulary)

@@ -582,7 +582,7 @@ def search_model(
     """
     search = Searching(candidates, count, jobs)
     default = candidates[0]
-    if default.model_settings.vectors is not None:
+    if default.model_settings.vectors:
         check_table(search.get(default), default.features, default.model_settings)
     # with word vectors; of many documents only the last stack has them
     if default.is_linear and not (

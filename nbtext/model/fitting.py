@@ -276,7 +276,7 @@ def prepare(
         raise ModelError("the counts contain no documents to train on")
     TASKS[counts.task].load("task").check_settings(features, model_settings)
     counts, columns = select_features(replace(counts, empty=counts.empty_documents), features)
-    if model_settings.vectors is not None:
+    if model_settings.vectors:
         if model_settings.model == AUTO:
             model_settings = replace(model_settings, model=STACKED)
         if features.is_counting and features.tf == "count":
@@ -394,7 +394,7 @@ def fit_linear_model(
     vocabulary = counts.vocabulary
     if settings.model == STACKED:
         words = find_words(counts.vocabulary, given.features)
-    if settings.vectors is not None:
+    if settings.vectors:
         from nbtext.model.word_vectors import add_words
 
         vocabulary, vectors = add_words(counts.vocabulary, given.features, settings, labels)

@@ -157,7 +157,7 @@ def train_model(given: Training) -> TrainedModel:
     if given.step is not None:
         return given.step(given)
     if given.unlabeled is not None:
-        if given.settings.vectors is None:
+        if not given.settings.vectors:
             needed = " or ".join(
                 f"‹{name}›" for name, each in USES.items() if has_application(each)
             )
@@ -245,7 +245,7 @@ def train_on_counts(
     from nbtext.model.fitted_model import make_trained_model
     from nbtext.model.fitting import fit_model
 
-    if model_settings.vectors is not None:
+    if model_settings.vectors:
         from nbtext.model.word_vectors import check_table
 
         check_table(counts, features, model_settings)
@@ -286,7 +286,7 @@ def check_features(
         hint = f"give texts, or vectorize them with ‹view› {' and ‹view› '.join(WORD_VIEWS)}"
         raise SettingsError(what, where="model", hint=hint)
     default = FeatureSettings()
-    for name in NOT_WITH_VECTORS if model_settings.vectors is not None else ():
+    for name in NOT_WITH_VECTORS if model_settings.vectors else ():
         # max_df 1 is one document, and 1.0 all of them
         if repr(getattr(features, name)) != repr(getattr(default, name)):
             what = "cannot be combined with word vectors, which add the words of a table"

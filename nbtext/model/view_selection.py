@@ -138,7 +138,7 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
 
 def leaves_features_open(features: FeatureSettings, settings: ModelSettings) -> bool:
     """Return whether the settings name neither features nor an event model."""
-    is_open = settings.smoothing is None and settings.prior is None and settings.vectors is None
+    is_open = settings.smoothing is None and settings.prior is None and not settings.vectors
     return is_open and settings.model == AUTO and replace(features, fields=()) == FeatureSettings()
 
 

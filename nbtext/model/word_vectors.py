@@ -37,11 +37,10 @@ def add_words(
 ) -> tuple[Vocabulary, WordVectors]:
     """Return a vocabulary with further words, and the vectors of all of its words.
 
-    settings  with the name of the table of word vectors, which words are added, and what the labels
-              mean
-    raises  SettingsError: no feature is a word; InputError: the table cannot be read
+    settings  with the names of the tables of word vectors, which words are added, and what the
+              labels mean
+    raises  SettingsError: no feature is a word; InputError: a table cannot be read
     """
-    assert settings.vectors is not None
     words, words_of, prefixes = _find_words(vocabulary, features)
     assert vocabulary is not None  # they are of it
     find = Analyzer(replace(features, view=(), fields=(), analyzer="word", ngrams=(1, 1)))
@@ -51,11 +50,9 @@ def add_words(
     asked = [*words_of, *settings.more_words, *of_names]
     table = load_method("read_vectors")(settings.vectors, asked, settings.vector_words)
     further = [*asked[len(words_of) :], *table.further]
-    further_rows = np.concatenate((table.rows[len(words_of) :], table.further_rows))
-    further_norms = np.concatenate((table.norms[len(words_of) :], table.further_norms))
     known = set(vocabulary.terms)
     added: dict[str, int] = {}
-    for place in np.flatnonzero(further_rows.any(axis=1)).tolist():
+    for place in np.flatnonzero(table.rows[len(words_of) :].any(axis=1)).tolist():
         word = further[place]
         if word.startswith(BLANK) or find(word) == [word]:
             added |= {prefix + word: place for prefix in prefixes if prefix + word not in known}
@@ -67,10 +64,9 @@ def add_words(
     union = Vocabulary(blob, offsets)
     bounds = tuple(find_views(union, features.view).tolist()) if features.view else None
     places = np.array([added[name] for name in names], dtype=np.int64)
-    rows = np.concatenate((table.rows[: len(words_of)], further_rows[places]))
+    used = np.append(np.arange(len(words_of)), len(words_of) + places)
     own = table.rows[len(asked) - len(of_names) : len(asked)]
     directions = _compare_names(spoken, own.astype(np.float64))
-    norms = np.concatenate((table.norms[: len(words_of)], further_norms[places]))
     placed = np.concatenate(columns)
     ranks = None
     if table.is_joined:
@@ -78,6 +74,7 @@ def add_words(
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
     longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
     columns_of_words = words.astype(np.int32)
+    rows, norms = table.rows[used], table.norms[used]
     vectors = WordVectors(columns_of_words, rows, norms, placed, bounds, directions, ranks, longest)
     return union, vectors
 
@@ -111,34 +108,37 @@ def _divide_by_lengths(rows: Floats) -> Floats:
 
 
 def check_table(counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings) -> None:
-    """Warn if a table has fewer than half of the words of all documents.
+    """Warn of each table that has fewer than half of the words of all documents.
 
-    What a fit to the documents needs of the table is read with their words, so that it is read
+    What a fit to the documents needs of the tables is read with their words, so that they are read
     once.
 
-    raises  InputError: the table cannot be read, or has none of them
+    raises  InputError: a table cannot be read, or has none of them
             SettingsError: no feature is a word, or a name is of no label
     """
-    source = settings.vectors
-    assert source is not None
     for label, _ in settings.names:
         require_label(label, counts.labels, "names")
     words, names, _ = _find_words(counts.vocabulary, features)
     asked = [*names, *settings.more_words]
     n_further = max(N_SHOWN, settings.vector_words)
-    table = load_method("read_vectors")(source, asked, n_further)
+    read = load_method("read_vectors")
+    sources = settings.vectors or ()
+    if len(sources) > 1:  # all of them are kept, not the last one
+        read(sources, asked, n_further)
     occurrences = counts.statistics.feature_occurrences[words]
-    is_known = table.rows[: len(names)].any(axis=1)
-    share = float(occurrences[is_known].sum() / max(1, occurrences.sum()))
-    hint = "use a table of their language"
-    if table.further:
-        hint += f", of words as they stand in texts (here {list_some(table.further, N_SHOWN)})"
-    if not share:
-        what = "has no vector but 0 for any word of the documents"
-        raise InputError(what, where=source, hint=hint)
-    if share < MIN_KNOWN:
-        what = f"{source} has only {share:.1%} of the words of the documents; {hint}"
-        warnings.warn(what, AssumptionWarning, stacklevel=2)
+    for source in sources:
+        table = read((source,), asked, n_further)
+        is_known = table.rows[: len(names)].any(axis=1)
+        share = float(occurrences[is_known].sum() / max(1, occurrences.sum()))
+        hint = "use a table of their language"
+        if table.further:
+            hint += f", of words as they stand in texts (here {list_some(table.further, N_SHOWN)})"
+        if not share:
+            what = "has no vector but 0 for any word of the documents"
+            raise InputError(what, where=source, hint=hint)
+        if share < MIN_KNOWN:
+            what = f"{source} has only {share:.1%} of the words of the documents; {hint}"
+            warnings.warn(what, AssumptionWarning, stacklevel=2)
 
 
 def _find_words(

@@ -222,9 +222,10 @@ def format_unused(model: TrainedModel) -> list[str]:
         return []
     views = {part.view for part in used}
     names = [f"the view {view}" for view in fitted.feature_settings.view if view not in views]
-    if settings.vectors is not None and not any(part.model == VECTORS for part in used):
+    if settings.vectors and not any(part.model == VECTORS for part in used):
         words = ", and the words of the unlabeled texts," * bool(settings.more_words)
-        names.append(f"the table of word vectors{words}")
+        tables = "tables" if len(settings.vectors) > 1 else "table"
+        names.append(f"the {tables} of word vectors{words}")
     return [f"{name} got no weight: beside the others it adds little, or nothing" for name in names]
 
 

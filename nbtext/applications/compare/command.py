@@ -128,7 +128,7 @@ def _compute_curves(given: Compare) -> LearningCurves:
     ]
     chosen = given.model_settings
     users = {AUTO, STACKED}  # of word vectors
-    if chosen.get("vectors") is not None and not users & {*names}:
+    if chosen.get("vectors") and not users & {*names}:
         names = [*names, STACKED]
     plain = {key: value for key, value in chosen.items() if key not in ("vectors", "names")}
     settings = [ModelSettings(**(chosen if name in users else plain), model=name) for name in names]

@@ -47,11 +47,12 @@ class Label:
         parse=parse_names,
         metavar="LABEL,LABEL…",
     )
-    vectors: str | None = setting(
-        None,
+    vectors: tuple[str, ...] = setting(
+        (),
         "Table of word vectors, from which the model also knows words that no answer has; see `nbtext train --vectors`.",
         file="input",
         metavar="FILE|PACKAGE",
+        is_repeated=True,
         applications=("vectors",),
     )
     names: tuple[tuple[str, str], ...] = setting(
@@ -137,7 +138,7 @@ def label(given: Label) -> None:
         found = number_of(n_chosen + pool.n_left_out, "document")
         given.run.say(f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool")
     of_vectors = by_names = None
-    if given.vectors is not None:
+    if given.vectors:
         assert pool.counts.vocabulary is not None  # words are not hashed
         known = tuple(pool.counts.vocabulary.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)

@@ -19,7 +19,7 @@ def train_semi_supervised(settings: UnlabeledSettings, given: Training) -> Train
     """Fit a model to labeled and unlabeled documents."""
     say = given.say
     jobs = given.jobs
-    has_vectors = given.settings.vectors is not None
+    has_vectors = bool(given.settings.vectors)
     unlabeled = given.unlabeled
     assert unlabeled is not None  # the option needs them
     if has_vectors:

@@ -114,7 +114,9 @@ def fit_names(
         if is_empty.any():
             names = list_some(printable(labels[k]) for k in np.flatnonzero(is_empty).tolist())
             what = f"the table has no word that tells {names} from other labels"
-            raise InputError(what, where=settings.vectors or "", hint="describe these labels")
+            raise InputError(
+                what, where=list_some(settings.vectors or ()), hint="describe these labels"
+            )
         data = replace(data, class_weights=np.zeros(n_labels))
         plain = replace(settings, calibrate=False)  # because there are no folds
         scorer, selection = learn(data, n_known, plain, goals=Goals(), jobs=jobs)
@@ -133,7 +135,7 @@ def _count_names(settings: ModelSettings, features: FeatureSettings) -> CorpusCo
     """Return the counts of what stands for texts: words of a table, some at a time, and, about as
     often, the names of labels.
     """
-    words = read_vectors(settings.vectors or "", [], N_WORDS).further
+    words = read_vectors(settings.vectors or (), [], N_WORDS).further
     words = [word for word in words if not word.startswith(BLANK)]
     texts = [" ".join(words[start::N_TEXTS]) for start in range(min(N_TEXTS, len(words)))]
     names = [text or split_name(label) for label, text in settings.names]

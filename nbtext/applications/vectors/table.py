@@ -9,13 +9,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib.machinery import PathFinder
-from itertools import islice
+from itertools import filterfalse, islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from nbtext.applications.vectors.tokenizer import (
     BLANKS,
@@ -30,7 +31,7 @@ from nbtext.documents.decoding import Encoding
 from nbtext.documents.recognition import ARCHIVE, BINARY_FILE, HEAD_BYTES, ZIP_MAGIC, recognize
 from nbtext.documents.streams import open_stream, warn
 from nbtext.errors import InputError, MissingExtra, list_some, number_of
-from nbtext.model.word_pieces import name_piece
+from nbtext.model.word_pieces import BLANK, name_piece
 from nbtext.numerics import log
 
 COMMON = 1e-3  # share of all words, of which a word has half the weight of a rare one
@@ -40,6 +41,7 @@ MAX_VECTOR_LINE_BYTES = 1 << 20  # bytes
 MAX_DIMENSIONS = 1 << 12  # because each word of the documents gets so many numbers
 MAX_VECTOR_VALUE = 1e9  # the squares of larger ones are not exact in 32 bits, or not finite
 MAX_EXPANSION = 100  # bytes of arrays for each byte of a compressed file
+TINY = 1e-30  # length of a vector that is 0
 KEPT_BYTES = 1 << 27  # of vectors, up to which a table is kept as a whole
 WORDS_AT_ONCE = 1 << 12  # words whose pieces are in memory
 TOKENIZERS = "*tokenizer*.json"
@@ -60,20 +62,18 @@ LFS = b"version https://git-lfs"
 class VectorTable(NamedTuple):
     """Vectors of words.
 
-    rows          (n_words, n_dimensions), of the words that were asked for; 0 where there is none
-    norms         (n_words,), the lengths of the vectors, or of all pieces of a word together
-    further       other words, the most frequent ones of the table first, and then pieces of words,
-                  by the names of their features (model/word_pieces.py)
-    further_rows  (n_further, n_dimensions)
-    further_norms (n_further,)
-    is_joined     whether pieces are joined by byte-pair encoding, the first of `further` first
+    rows       (n_words + n_further, n_dimensions), of the words that were asked for, 0 where there
+               is none, and of further words
+    norms      (n_words + n_further,), the lengths of the vectors, or of all pieces of a word
+               together
+    further    other words, the most frequent ones of the table first, and then pieces of words, by
+               the names of their features (model/word_pieces.py)
+    is_joined  whether pieces are joined by byte-pair encoding, the first of `further` first
     """
 
     rows: Floats32
     norms: Floats32
     further: list[str]
-    further_rows: Floats32
-    further_norms: Floats32
     is_joined: bool = False
 
 
@@ -100,12 +100,10 @@ class _Words(NamedTuple):
             n_further + len(wanted) > self.n_first or not wanted <= self.asked
         ):
             return None
-        own = [self.places.get(word, -1) for word in words]
         first = islice(self.places, bisect_left(self.ranks, n_further + len(wanted)))
         further = list(islice((word for word in first if word not in wanted), n_further))
-        others = [self.places[word] for word in further]
-        norms = np.linalg.norm(self.rows, axis=1)
-        return VectorTable(self.rows[own], norms[own], further, self.rows[others], norms[others])
+        rows = self.rows[[self.places.get(word, -1) for word in (*words, *further)]]
+        return VectorTable(rows, np.linalg.norm(rows, axis=1), further)
 
 
 class _Pieces(NamedTuple):
@@ -126,30 +124,26 @@ class _Pieces(NamedTuple):
     factors: Floats32
 
     def select(self, words: Sequence[str], n_further: int) -> VectorTable:
-        """Return the vectors of words, of words that are one piece, and of as many pieces."""
+        """Return the sums of the vectors of the pieces of words, of words that are one piece, and
+        of as many pieces.
+        """
         wanted = frozenset(words)
         further = [word for word in self.names if word not in wanted][:n_further]
-        pieces = list(islice(self.pieces, n_further))
-        ids = [self.names[word] for word in further] + [self.pieces[piece] for piece in pieces]
-        others = self._sum([[own] for own in ids])
-        own = self._sum(_split(self.tokenizer, words))
-        return VectorTable(*own, further + pieces, *others, bool(self.tokenizer.ranks))
-
-    def _sum(self, words: Iterable[list[int]]) -> tuple[Floats32, Floats32]:
-        """Return the sum of the vectors of the pieces of each word, and of their lengths."""
-        unknown = self.tokenizer.unknown
-        found = [[each for each in ids if each not in unknown] for ids in words]
-        lengths = np.array(list(map(len, found)), dtype=np.int64)
-        sums = np.zeros((len(found), self.rows.shape[1]), dtype=np.float32)
-        norms = np.zeros(len(found), dtype=np.float32)
-        for number in np.unique(lengths[lengths > 0]).tolist():  # words of as many pieces
-            places = np.flatnonzero(lengths == number)
-            for own in np.array_split(places, 1 + len(places) * number // WORDS_AT_ONCE):
-                ids = np.array([found[place] for place in own.tolist()])
-                rows = self.rows[self.mapping[ids]] * self.factors[ids][:, :, None]
-                sums[own] = rows.sum(axis=1)
-                norms[own] = np.linalg.norm(rows, axis=2).sum(axis=1)
-        return sums, norms
+        further += islice(self.pieces, n_further)
+        both = [*words, *further]
+        known = dict.fromkeys(filter(_is_piece, words), -1) | self.names | self.pieces
+        divided = _split(self.tokenizer, [word for word in both if word not in known])
+        unknown = {-1, *self.tokenizer.unknown}
+        columns: list[int] = []
+        bounds = [0]
+        for word in both:
+            ids = [known[word]] if word in known else next(divided)
+            columns += (each for each in ids if each not in unknown)
+            bounds.append(len(columns))
+        shape = len(both), len(self.rows)
+        parts = csr_array((self.factors[columns], self.mapping[columns], bounds), shape=shape)
+        norms = abs(parts) @ np.sqrt(np.einsum("ij,ij->i", self.rows, self.rows))
+        return VectorTable(parts @ self.rows, norms, further, bool(self.tokenizer.ranks))
 
 
 def _split(tokenizer: WordTokenizer, words: Sequence[str]) -> Iterator[list[int]]:
@@ -158,46 +152,76 @@ def _split(tokenizer: WordTokenizer, words: Sequence[str]) -> Iterator[list[int]
         yield from tokenizer.split(list(words[start : start + WORDS_AT_ONCE]))
 
 
-# the table that was read last, by its files as they were: folds and candidates ask for it again
+# the tables that were read last, by their files as they were: folds and candidates ask again
 _lock = Lock()
 _last: dict[object, _Words | _Pieces] = {}
 
 
-def read_vectors(source: str, words: Sequence[str], n_further: int) -> VectorTable:
-    """Return the vectors of some words, lower-cased, and of the most frequent words of the table.
+def read_vectors(sources: Sequence[str], words: Sequence[str], n_further: int) -> VectorTable:
+    """Return the vectors of some words, lower-cased, and of the most frequent words of each table.
 
-    Of words that are equal in lower case the first one in the table counts.
+    Of words that are equal in lower case the first one in a table counts. The vectors of several
+    tables stand side by side, each table in units of its mean length. Only the first static model
+    has pieces.
 
-    source     a file, a folder, or the name of an installed package, which is not imported
-    n_further  number of other words of the table to return, at most
+    sources    files, folders, or names of installed packages, which are not imported
+    n_further  number of other words of each table to return, at most
 
     raises  InputError: there is no such file, or it is not a table of word vectors
             MissingExtra: a static model needs safetensors and tokenizers
     """
     lowered = [word.lower() for word in words]
-    paths = _find(source)
-    key = *paths, *((own.st_ino, own.st_size, own.st_mtime_ns) for own in map(Path.stat, paths))
+    files = dict.fromkeys(tuple(map(_identify, _find(source))) for source in sources)
     with _lock:
-        known = _last.get(key)
-        table = known and known.select(lowered, n_further)
-        if table is None:
-            _last.clear()
-            for path in paths:  # it may stand for another file, or hold one
-                with open(path, "rb") as file:
-                    head = file.read(HEAD_BYTES)
-                if head.startswith(LFS):
-                    hint = "fetch the file, for example with git lfs pull"
-                    raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
-                if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
-                    hint = "unzip it, and name the file in it"
-                    raise _refuse(path, "is a zip archive, not a table", hint)
-            if len(paths) > 1:
-                known = _read_pieces(*paths)
-            else:  # also what was asked before, because folds and candidates alternate
-                asked = frozenset(lowered).union(getattr(known, "asked", None) or ())
-                known = _read_words(paths[0], asked, n_further + len(asked))
-            _last[key] = known
-            table = known.select(lowered, n_further)
+        tables = [_read(files, key, lowered, n_further) for key in files]
+        if len(tables) == 1:
+            return tables[0]
+        further = list(dict.fromkeys(word for table in tables for word in table.further))
+        first = max(tables, key=lambda table: any(map(_is_piece, table.further)))
+        further = [*filterfalse(_is_piece, further), *filter(_is_piece, first.further)]
+        tables = [_read(files, key, lowered + further, 0) for key in files]
+    for table in tables:
+        unit = max(TINY, table.norms.sum()) / max(1, np.count_nonzero(table.norms))
+        table.rows[:] /= unit
+        table.norms[:] /= unit
+    rows = np.concatenate([table.rows for table in tables], axis=1)
+    norms = np.linalg.norm([table.norms for table in tables], axis=0)
+    return VectorTable(rows, norms, further, first.is_joined)
+
+
+def _is_piece(word: str) -> bool:
+    return word.startswith(BLANK)
+
+
+def _identify(path: Path) -> tuple[Path, int, int, int]:
+    own = path.stat()
+    return path, own.st_ino, own.st_size, own.st_mtime_ns
+
+
+def _read(files: Iterable[Any], key: Any, words: list[str], n_further: int) -> VectorTable:
+    """Return the vectors of one of the tables, all of which are kept."""
+    known = _last.get(key)
+    table = known and known.select(words, n_further)
+    if table is None:
+        for other in _last.keys() - files:
+            del _last[other]
+        paths = [path for path, *_ in key]
+        for path in paths:  # it may stand for another file, or hold one
+            with open(path, "rb") as file:
+                head = file.read(HEAD_BYTES)
+            if head.startswith(LFS):
+                hint = "fetch the file, for example with git lfs pull"
+                raise _refuse(path, "is a pointer of Git LFS, and not the file itself", hint)
+            if head.startswith(ZIP_MAGIC) and path.suffix.lower() != ".npz":
+                hint = "unzip it, and name the file in it"
+                raise _refuse(path, "is a zip archive, not a table", hint)
+        if len(paths) > 1:
+            known = _read_pieces(*paths)
+        else:  # also what was asked before, because folds and candidates alternate
+            asked = frozenset(words).union(getattr(known, "asked", None) or ())
+            known = _read_words(paths[0], asked, n_further + len(asked))
+        _last[key] = known
+        table = known.select(words, n_further)
     assert table is not None  # what was read is what was asked for
     return table
 
@@ -281,7 +305,7 @@ def _read_words(path: Path, asked: frozenset[str], n_first: int) -> _Words:
     table = np.frombuffer(kept, dtype=np.float32).reshape(-1, len(mean))
     rows = table[:-1]
     rows -= mean
-    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-30)
+    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), TINY)
     shares = 1 / ((np.array(ranks) + 1) * log(n_read + 1))
     rows *= (COMMON / (COMMON + shares) / lengths).astype(np.float32)[:, None]
     return _Words(None if is_whole else asked, n_first, places, ranks, table)

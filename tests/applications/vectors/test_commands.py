@@ -178,8 +178,40 @@ def test_the_same_in_python(nbtext: Any) -> None:
     expected = TextClassifier.load("m").predict_proba(tests)
     found = TextClassifier(vectors=Path(TABLE)).fit(texts, labels)
     for each in (found, clone(found).fit(texts, labels), pickle.loads(pickle.dumps(found))):
-        assert each.get_params()["vectors"] == TABLE
+        assert each.get_params()["vectors"] == (TABLE,)
         np.testing.assert_array_equal(each.predict_proba(tests), expected)
+
+
+def test_two_tables(nbtext: Any) -> None:
+    """Each has the words of two labels; side by side, they tell all labels apart, also in folds and
+    in Python.
+    """
+    lines = Path(TABLE).read_text().splitlines(keepends=True)
+    tables = ("a.vec", "b.vec")
+    for table, labels in zip(tables, (LABELS[2:], LABELS[:2]), strict=True):
+        left_out = {word for label in labels for word in WORDS[label]}
+        Path(table).write_text("".join(line for line in lines if line.split()[0] not in left_out))
+    for table in tables:
+        nbtext(*TRAIN, "--vectors", table).ok()
+        assert evaluate(nbtext) < 0.8
+    both = ("--vectors", tables[0], "--vectors", tables[1])
+    nbtext(*TRAIN, *both).ok()
+    assert evaluate(nbtext) == 1
+    assert evaluate(nbtext, "--folds", "3", "-q", *both) == 1
+    rows = read_rows(Path("train.jsonl"))
+    texts, labels = ([each[key] for each in rows] for key in ("text", "label"))
+    found = TextClassifier(vectors=[Path(tables[0]), tables[1]]).fit(texts, labels)
+    tests = [each["text"] for each in read_rows(Path("test.jsonl"))]
+    expected = TextClassifier.load("m").predict_proba(tests)
+    np.testing.assert_array_equal(clone(found).fit(texts, labels).predict_proba(tests), expected)
+    write_rows(Path("half.jsonl"), [each for each in rows if each["label"] in LABELS[:2]])
+    for source, options, status, message in (
+        ("train.jsonl", "--vectors a.vec --vectors none.vec", 1, "none.vec: there is no such"),
+        ("half.jsonl --stop-words others", " ".join(both), 1, "b.vec: has no vector but 0"),
+        ("train.jsonl", "--vectors a.vec --vectors a.vec", 2, "--vectors: a table is given twice"),
+    ):
+        Path("others").write_text("\n".join(OTHERS))
+        nbtext(f"train {source} -q -o n {options}").refused(status, message)
 
 
 REFUSED = {

@@ -70,12 +70,11 @@ def test_tables_of_words(tmp_path: Path, name: str) -> None:
     """Every format gives the same vectors, words with spaces included."""
     path = tmp_path / name
     path.write_bytes(READABLE[name])
-    table = read_vectors(str(path), ["Dog", "zebra", "the"], 4)
+    table = read_vectors([str(path)], ["Dog", "zebra", "the"], 4)
     assert table.further == ["cat", "new york"]
-    found = np.concatenate((table.rows, table.further_rows))
     zero = np.zeros(3)
     wanted = [expected("dog"), zero, expected("the"), expected("cat"), expected("new york")]
-    np.testing.assert_allclose(found, wanted, rtol=1e-3)
+    np.testing.assert_allclose(table.rows, wanted, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["odd.txt", "odd.npz"])
@@ -89,7 +88,7 @@ def test_words_that_no_text_has(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(npz(a=np.array(words), b=rows) if ".npz" in name else b"".join(lines))
     with pytest.warns(AssumptionWarning) as found:
-        table = read_vectors(str(path), [], 9)
+        table = read_vectors([str(path)], [], 9)
     assert table.further == ["caf\ufffd", "\xa0x\ufffd", "\ufffd", "end"]
     odd, empty = (str(each.message) for each in found)
     assert "2 words with bytes that are not UTF-8, such as caf\ufffd" in odd
@@ -101,7 +100,7 @@ def test_the_mean_of_a_long_table(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     given = [f"w{n} {(-1) ** n} 0" for n in range(99_999)]
     path.write_bytes(lines(*given, "last 0 1e5", "further 0 1e5"))
-    (row,) = read_vectors(str(path), ["w0"], 0).rows
+    (row,) = read_vectors([str(path)], ["w0"], 0).rows
     assert row[1] / row[0] == pytest.approx(-1, rel=1e-3)
 
 
@@ -152,7 +151,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
 
 def refuse(source: Path | str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        read_vectors(str(source), ["a", "b"], 1)
+        read_vectors([str(source)], ["a", "b"], 1)
     assert message in str(error.value)
     assert str(error.value).startswith(str(source))
     assert error.value.hint
@@ -182,7 +181,7 @@ def test_wrong_tables(tmp_path: Path, name: str) -> None:
 )
 def test_wrong_sources(source: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_vectors(source, [], 0)
+        read_vectors([source], [], 0)
 
 
 def test_a_table_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
@@ -192,8 +191,8 @@ def test_a_table_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
     calls: list[tuple[list[str], int]] = [(["dog"], 0), (["cat", "dog"], 2), ([], 9)]
 
     def read(call: tuple[list[str], int]) -> tuple[Any, ...]:
-        table = read_vectors(str(path), *call)
-        return table.rows.tolist(), table.further, table.further_rows.tolist()
+        table = read_vectors([str(path)], *call)
+        return table.rows.tolist(), table.further
 
     found = [read(call) for call in calls]
     for order in permutations(range(len(calls))):
@@ -279,16 +278,47 @@ def write_model(
     return folder
 
 
+def test_two_tables_side_by_side(tmp_path: Path) -> None:
+    """Both are kept. Further words are those of both, and pieces those of the first static
+    model.
+    """
+    path = tmp_path / "a.txt"
+    path.write_bytes(lines())
+    model = str(write_model(tmp_path / "model", tokenizer=sentence_piece()))
+    other = str(write_model(tmp_path / "other", tokenizer=word_piece()))
+    asked = ["dog", "cats"]
+    table = read_vectors([str(path), model], asked, 9)
+    assert table.further[:5] == ["the", "cat", "new york", "caf\xe9", "s"]
+    pieces = read_vectors([model], asked, 9).further[4:]
+    assert table.further[5:] == pieces
+    alone = [read_vectors([each], asked + table.further, 0).rows for each in (str(path), model)]
+    for columns, own in zip((slice(3), slice(3, None)), alone, strict=True):
+        ratios = table.rows[:, columns][own != 0] / own[own != 0]
+        assert ratios == pytest.approx(ratios[0], rel=1e-5)
+        assert not table.rows[:, columns][own == 0].any()
+    assert table.rows[-len(pieces) :, 3:].any()
+    lengths = np.linalg.norm(table.rows[:, :3], axis=1)
+    assert lengths[lengths > 0].mean() == pytest.approx(1, rel=1e-5)
+    for first, second, is_joined in ((model, other, True), (other, model, False)):
+        assert read_vectors([first, second], [], 9).is_joined == is_joined
+    expected = read_vectors([model, str(path)], asked, 9)
+    before = path.stat()
+    path.write_bytes(lines().replace(b"dog -1", b"dog -2"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    found = read_vectors([model, str(path)], asked, 9)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+
+
 @pytest.mark.parametrize("make", [word_piece, unigram, byte_level, sentence_piece])
 def test_static_models(tmp_path: Path, make: Callable[[], Any]) -> None:
     """The vector of a word is the sum of those of its pieces; further words are one piece."""
     folder = write_model(tmp_path / "model", tokenizer=make())
-    table = read_vectors(str(folder), ["cats", "Cat", "."], 3)
+    table = read_vectors([str(folder)], ["cats", "Cat", "."], 3)
     assert table.further[:3] == ["the", "caf\xe9", "s"]
     assert all(name.startswith(" ") for name in table.further[3:])
     np.testing.assert_array_equal(table.rows[:2], [VECTORS[3] + VECTORS[1], VECTORS[3]])
-    np.testing.assert_array_equal(table.further_rows[:3], VECTORS[[2, 5, 6]])
-    further = read_vectors(str(folder), [], 2).further
+    np.testing.assert_array_equal(table.rows[3:6], VECTORS[[2, 5, 6]])
+    further = read_vectors([str(folder)], [], 2).further
     assert [name.startswith(" ") for name in further] in ([False] * 2, [False] * 2 + [True] * 2)
 
 
@@ -315,7 +345,7 @@ def test_numbers_of_static_models(
     (package / "__init__.py").write_text("raise SystemExit")
     monkeypatch.syspath_prepend(tmp_path)
     for source in ("a_static_model", str(folder / "small.safetensors")):
-        table = read_vectors(source, ["cat", "\u2603"], 0)
+        table = read_vectors([source], ["cat", "\u2603"], 0)
         np.testing.assert_array_equal(table.rows, [VECTORS[3], np.zeros(4)])
 
 
@@ -359,7 +389,7 @@ def test_a_static_model_without_the_extra(tmp_path: Path, monkeypatch: pytest.Mo
     write_model(tmp_path)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtra, match=r"pip install 'nbtext\[vectors\]'"):
-        read_vectors(str(tmp_path), [], 0)
+        read_vectors([str(tmp_path)], [], 0)
 
 
 def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
@@ -372,7 +402,7 @@ def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
     names = ("embeddings", "mapping", "weights")
     path.write_bytes(weights(own, ("I64", groups), ("F64", factors), names=names))
     expected = VECTORS[groups[3]] * np.float32(factors[3])
-    np.testing.assert_array_equal(read_vectors(str(folder), ["cat"], 0).rows, [expected])
+    np.testing.assert_array_equal(read_vectors([str(folder)], ["cat"], 0).rows, [expected])
     for name, wrong in (
         ("mapping", ("I64", groups + 99)),
         ("mapping", ("I64", np.zeros((40, 40), dtype=np.int64))),
@@ -383,7 +413,7 @@ def test_a_vocabulary_in_groups(tmp_path: Path) -> None:
     # one row that stands for many is not copied
     wide = ("F32", np.ones((1, 4096), dtype=np.float32))
     path.write_bytes(weights(wide, ("I64", np.zeros(1 << 20, np.int64)), names=("a", "mapping")))
-    assert read_vectors(str(folder), ["cat"], 0).rows.shape == (1, 4096)
+    assert read_vectors([str(folder)], ["cat"], 0).rows.shape == (1, 4096)
 
 
 def step(kind: str, **given: Any) -> dict[str, Any]:
@@ -433,7 +463,7 @@ def test_hostile_tokenizers(tmp_path: Path, name: str) -> None:
     content = json.loads(path.read_text()) | {part: given}
     path.write_text(json.dumps(content))
     with pytest.raises(InputError) as error:
-        read_vectors(str(folder), ["a", "b"], 1)
+        read_vectors([str(folder)], ["a", "b"], 1)
     assert message in str(error.value)
     path.write_text("[" * 100_000)
     refuse(path.parent, "tokenizer.json: cannot be read")
@@ -451,7 +481,7 @@ def test_plain_steps_of_tokenizers(tmp_path: Path) -> None:
     content["normalizer"] = step("Sequence", normalizers=[first, *spaced, blanks, right])
     content["added_tokens"] = [{"id": 1 << 30, "content": "cat", "special": True}]
     path.write_text(json.dumps(content))
-    table = read_vectors(str(folder), ["ｃａｔ", "cats", "x" * (1 << 20)], 0)  # full width
+    table = read_vectors([str(folder)], ["ｃａｔ", "cats", "x" * (1 << 20)], 0)  # full width
     np.testing.assert_array_equal(table.rows[:2], [VECTORS[3], VECTORS[3] + VECTORS[1]])
     assert not table.rows[2].any()
 
@@ -472,6 +502,6 @@ def test_damaged_static_models(
         content[data.draw(st.integers(0, min(len(content), 2000) - 1))] = data.draw(odd)
     path.write_bytes(content)
     try:
-        read_vectors(str(folder), ["cats", "\u2603", ""], 5)
+        read_vectors([str(folder)], ["cats", "\u2603", ""], 5)
     except InputError as error:
         assert "\n" not in str(error)
