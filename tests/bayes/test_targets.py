@@ -176,7 +176,7 @@ def test_unreachable_targets_are_one_clear_message(target: Target, message: str)
 
 @pytest.mark.parametrize(
     ("settings", "confidence"),
-    [({}, 0.9), ({"model": "svm"}, 0.9), ({"model": "stacked"}, 0.95), ({"vectors": "t"}, 0.95)],
+    [({}, 0.9), ({"model": "svm"}, 0.9), ({"model": "stacked"}, 0.95), ({"vectors": ("t",)}, 0.95)],
 )
 def test_stacks_allow_half_the_error(settings: dict[str, Any], confidence: float) -> None:
     """Scores of folds depend on one another."""
