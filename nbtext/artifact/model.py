@@ -69,6 +69,7 @@ from nbtext.model.fitted_model import (
 )
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
+from nbtext.model.word_pieces import can_divide
 
 OPENED = "the model file"  # in errors, where joblib has read it
 HEADER_KEYS = ("checksum", "format", "version", "nbtext", "task", "views", "counts")
@@ -452,6 +453,8 @@ def _check_model(model: FittedModel) -> None:
     n_bytes = -(-model.scorer.n_features // 8)
     if model.untrained is not None and len(model.untrained) != n_bytes:
         raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
+    if model.longest_piece is not None and not can_divide(model):
+        raise invalid_value("longest_piece", "does not fit the features of the model")
     if model.piece_ranks is not None and len(model.piece_ranks) != model.scorer.n_features:
         raise invalid_value("piece_ranks", "should have a number for each feature")
     if model.trained is not None:

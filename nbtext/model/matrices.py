@@ -55,7 +55,7 @@ class Like:
         raises  ModelError: the model has no features of texts
         """
         model.check_takes_texts()
-        warn_of_pieces(model, "a matrix lacks them")
+        warn_of_pieces(model, "a matrix has no columns for them")
         features, _ = model.requested_settings
         weighting = model.weighting
         if weighting.is_counting and not features.is_counting:

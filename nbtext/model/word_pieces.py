@@ -46,6 +46,15 @@ def remove_prefix(term: str, prefixes: list[str]) -> str:
     return term[max(len(each) for each in prefixes if term.startswith(each)) :]
 
 
+def can_divide(model: FittedModel) -> bool:
+    """Return whether a model is of a form that may have pieces: what `take_part` needs."""
+    scorer = model.scorer
+    is_plain = scorer.base is None and scorer.derivation is None
+    is_plain = is_plain and all(view.weighting.idf is None for view in model.views)
+    has_words = model.vocabulary is not None and bool(list_prefixes(model.feature_settings))
+    return is_plain and has_words
+
+
 class Pieces:
     """The pieces of a model, which divide words; words that were divided are remembered."""
 
@@ -169,14 +178,14 @@ def take_part(model: FittedModel, found: Vocabulary, pieces: Pieces | None = Non
 
 def leave_out_pieces(model: FittedModel) -> FittedModel:
     """Return a model without pieces, for other programs, with a warning."""
-    warn_of_pieces(model, "the exported model ignores them")
+    warn_of_pieces(model, "the exported model ignores such words")
     return drop_pieces(model)
 
 
 def warn_of_pieces(model: FittedModel, what: str) -> None:
     """Warn of what happens to words that a model lacks, if it has pieces of them."""
     if model.longest_piece is not None:
-        first = "words that the model lacks weigh what their pieces do, if nbtext predicts texts; "
+        first = "nbtext gives words that the model lacks the weights of their pieces; "
         warnings.warn(first + what, AssumptionWarning, stacklevel=2)
 
 

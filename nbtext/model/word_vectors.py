@@ -74,9 +74,16 @@ def add_words(
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
     longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
     columns_of_words = words.astype(np.int32)
-    rows, norms = table.rows[used], table.norms[used]
-    vectors = WordVectors(columns_of_words, rows, norms, placed, bounds, directions, ranks, longest)
-    return union, vectors
+    return union, WordVectors(
+        columns_of_words,
+        table.rows[used],
+        table.norms[used],
+        placed,
+        bounds,
+        directions,
+        ranks,
+        longest,
+    )
 
 
 def split_name(label: str) -> str:

@@ -4,6 +4,7 @@ pieces while it predicts.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,9 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from nbtext import TextClassifier
-from nbtext.errors import AssumptionWarning
+from nbtext.artifact.model import save_model_file
+from nbtext.errors import ArtifactError, AssumptionWarning
+from nbtext.model.fitted_model import DocumentNumbers, TrainedModel
 
 RANDOM = Random(3)
 SYLLABLES = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
@@ -119,13 +122,15 @@ def test_what_cannot_divide_words_says_so(nbtext: Any, table: str, own_folder: N
     """Exports, smaller models and matrices have the words alone."""
     fit(table).save("m")
     exported = nbtext("export m -o m.mjs").ok()
-    assert "words that the model lacks weigh what their pieces do" in exported.err
+    assert "words that the model lacks the weights of their pieces" in exported.err
     assert '" -' not in Path("m.mjs").read_text()
-    with pytest.warns(AssumptionWarning, match="what their pieces do"):
+    with pytest.warns(AssumptionWarning, match="the weights of their pieces"):
         fit(table).to_sklearn()
     Path("new").mkdir()
     Path("new/a.txt").write_text(" ".join(NEW))
-    assert "a matrix lacks them" in nbtext("vectorize new --like m -o new.npz").ok().err
+    assert (
+        "a matrix has no columns for them" in nbtext("vectorize new --like m -o new.npz").ok().err
+    )
     nbtext("export m -o small.joblib --max-model-bytes 6000").ok()
     Path("new.txt").write_text(" ".join(NEW))
     explained = nbtext("explain new.txt -m small.joblib --to csv").ok().out
@@ -136,3 +141,24 @@ def test_a_long_word_has_no_pieces(table: str) -> None:
     found = fit(table)
     assert found.explain([NEW[0] * 40])[0].known == 0
     assert found.explain([NEW[0] * 3])[0].known == 1
+
+
+def test_a_text_without_words(table: str) -> None:
+    """Beside others, and alone."""
+    for parameters in ({}, {"model": "best"}):
+        found = fit(table, **parameters)
+        (none, _), (alone,) = (found.predict_proba(texts) for texts in (["", NEW[0]], [" ! "]))
+        np.testing.assert_array_equal(none, alone)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"hash_bits": 8}, {"analyzer": "char"}, {"model": "complement"}]
+)
+def test_a_file_with_pieces_that_it_cannot_have(parameters: Any, tmp_path: Path) -> None:
+    """Of hashed features, of characters, and of weights that are not sums."""
+    texts, labels = zip(*TEXTS, strict=True)
+    model = TextClassifier(**{"model": "multinomial", **parameters}).fit(texts, labels)
+    wrong = replace(model.fitted_, longest_piece=3, documents=DocumentNumbers(12, (4, 4, 4)))
+    save_model_file(TrainedModel(wrong, None), str(tmp_path / "m"))
+    with pytest.raises(ArtifactError, match="longest_piece"):
+        TextClassifier.load(tmp_path / "m")
