@@ -153,7 +153,7 @@ def sigmoid(log_odds: Array | float) -> Floats:
 def log_odds(probabilities: Floats) -> Floats:
     """Return log p / (1 - p); finite for 0 and 1, too."""
     bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
-    return np.asarray(log(bounded) - log1p(-bounded))
+    return log(bounded) - log1p(-bounded)
 
 
 def power(bases: Array, exponent: float) -> Floats:
@@ -171,7 +171,7 @@ def _map(function: int, numbers: Array | float) -> Floats:
 
 def ratio(part: Array, whole: Array) -> Floats:
     """Return the quotients of two arrays of one shape; 0 where the divisor is not above 0."""
-    return np.asarray(np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0))
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 def dot(one: Array, other: Array) -> float:

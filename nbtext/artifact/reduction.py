@@ -167,7 +167,7 @@ def rank_features(model: FittedModel, document_frequencies: Floats) -> Integers:
         document_frequencies
     )
     order: Integers = np.argsort(-importance, kind="stable")
-    return np.asarray(order[importance[order] > 0])
+    return order[importance[order] > 0]
 
 
 def keep_features(

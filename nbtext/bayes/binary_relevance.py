@@ -287,7 +287,7 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
         counts = self.left_out.documents.totals
         if self.n_hapax is None:
             return counts
-        return np.asarray(counts - self.left_out.count_unseen(self.statistics.document_frequencies))
+        return counts - self.left_out.count_unseen(self.statistics.document_frequencies)
 
     @LazyProperty
     def lengths(self) -> Floats:

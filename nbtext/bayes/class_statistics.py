@@ -306,13 +306,21 @@ class ClassStatistics:
         return {}
 
     def align(
-        self, columns: Array, n_features: int, *, classes: Array, n_classes: int
+        self,
+        columns: Array,
+        n_features: int,
+        *,
+        classes: Array | None = None,
+        n_classes: int | None = None,
     ) -> ClassStatistics:
         """Return the same counts over more features and classes.
 
         columns  (V,), the new column of each feature, ascending
-        classes  (K,), the new number of each class, ascending
+        classes  (K,), the new number of each class, ascending; None: the classes stay, and so does
+                 their number
         """
+        n_classes = n_classes or self.n_classes
+        classes = np.arange(n_classes) if classes is None else classes
         lengths = np.zeros(n_features, dtype=np.int64)
         lengths[columns] = np.diff(self.indptr)
         class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
@@ -632,7 +640,7 @@ def log_priors(class_documents: Array, prior: Prior) -> Floats:
     weights = _weigh_prior(class_documents, prior)
     sums = weights.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        return np.asarray(log(weights) - log(np.maximum(sums, SMALLEST_PRIOR)))
+        return log(weights) - log(np.maximum(sums, SMALLEST_PRIOR))
 
 
 def log_prior(class_documents: Array, prior: Prior) -> Floats:

@@ -215,14 +215,14 @@ def weigh_unseen_complement(
     weights = log_totals - _log_count(np.zeros(1), smoothing)
     if normalize_weights:
         weights *= _left_out_scales(statistics, left_out, log_totals, smoothing)
-    return np.asarray(weights)
+    return weights
 
 
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, smoothing: float) -> Floats:
     """Return the logarithms of the tokens that remain in each complement, (n, n_classes)."""
     totals = _complement_totals(statistics, smoothing)
     remaining = left_out.subtract(totals, left_out.documents.totals, from_rest=True)
-    return np.asarray(log(np.maximum(remaining, CLIP)))
+    return log(np.maximum(remaining, CLIP))
 
 
 def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:

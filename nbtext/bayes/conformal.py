@@ -112,7 +112,7 @@ def _log_rest(probabilities: Floats) -> Floats:
     """Return the logarithm of the probability of all labels but the most probable one."""
     others = probabilities.copy()
     others[np.arange(len(others)), others.argmax(axis=1)] = 0.0
-    return np.asarray(log(np.clip(others.sum(axis=1), MIN_SUM_PROBABILITY, 1.0)))
+    return log(np.clip(others.sum(axis=1), MIN_SUM_PROBABILITY, 1.0))
 
 
 QUANTILE = 0.01  # share of left-out training documents below the threshold
@@ -159,4 +159,4 @@ def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
     n = typical.numbers
     points = typical.points
     among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))
-    return np.asarray(among * exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1))
+    return among * exp(np.minimum(likelihoods - points[0], 0.0)) / (n + 1)

@@ -121,7 +121,7 @@ def weigh_unseen_dirichlet(
     if smoothing == 0:
         return multinomial.weigh_unseen_multinomial(statistics, left_out, smoothing=0)
     share = smoothing / statistics.n_classes
-    return np.asarray(log(share) - _log_totals(statistics, left_out, share))
+    return log(share) - _log_totals(statistics, left_out, share)
 
 
 def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) -> Floats:
@@ -129,9 +129,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) ->
     totals = left_out.documents.totals
     tokens = statistics.class_occurrences.astype(np.float64)
     everywhere = _count_once(tokens.sum(), left_out.all_copies * totals)
-    return np.asarray(
-        log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None])
-    )
+    return log(np.maximum(left_out.subtract(tokens, totals), 0) + share * everywhere[:, None])
 
 
 def _count_once(occurrences: Any, gone: Array | float = 0.0) -> Floats:

@@ -225,7 +225,7 @@ def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Float
 
 def _scatters(variances: Floats, floor: float) -> Mask:
     """Return, for each variance, whether it is not negligible."""
-    return np.asarray(variances > NEGLIGIBLE_VARIANCE * floor)
+    return variances > NEGLIGIBLE_VARIANCE * floor
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:

@@ -75,7 +75,7 @@ class JudgedDocuments:
     @property
     def own(self) -> Floats:
         """The score of the true class of each document."""
-        return np.asarray(self.scores[..., np.arange(len(self)), self.classes])
+        return self.scores[..., np.arange(len(self)), self.classes]
 
     @property
     def n_documents(self) -> float:

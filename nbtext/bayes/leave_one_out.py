@@ -269,7 +269,7 @@ class LeaveOneOut(LeftOutDocuments):
         """The number of tokens of each document that are in the vocabulary of the others, shape
         (n_documents,).
         """
-        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
+        return self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax)
 
     @property
     def lengths(self) -> Array | None:
@@ -304,7 +304,7 @@ class LeaveOneOut(LeftOutDocuments):
             return scores
         counts = self.n_hapax if self.hapax_sums is None else self.hapax_sums
         weights = weigh(self.statistics, self.left_out, smoothing=smoothing)
-        known = np.asarray(scores - counts[:, None] * weights)
+        known = scores - counts[:, None] * weights
         # what is left of documents without a known word may be rounding errors alone, which depend
         # on the label, and would decide between equal priors
         rows = np.flatnonzero(self.n_known <= 0)

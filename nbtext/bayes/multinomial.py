@@ -106,7 +106,7 @@ def leave_out_counts(
         sums -= documents.totals[:, None, None] * log(
             np.maximum(totals, 0)[:, :, None] / alphas + statistics.n_features
         )
-        return np.asarray(np.moveaxis(-sums if of_rest else sums, 2, 0))
+        return np.moveaxis(-sums if of_rest else sums, 2, 0)
 
     return left_out.map(score)
 

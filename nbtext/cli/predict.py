@@ -6,7 +6,7 @@ import math
 import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,6 @@ from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from nbtext.arrays import Mask
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictions import Predictions

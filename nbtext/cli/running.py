@@ -21,7 +21,13 @@ from nbtext.cli.command import (
 from nbtext.cli.options import Change, ResultSettings, RunSettings
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.formats import HTML_SUFFIXES, check_suffix, content_suffix
-from nbtext.documents.settings import OF_FIELDS, InputSettings, ModelInput, already_counted
+from nbtext.documents.settings import (
+    DEFAULT_ENCODING,
+    OF_FIELDS,
+    InputSettings,
+    ModelInput,
+    already_counted,
+)
 from nbtext.errors import (
     InputError,
     NbtextError,
@@ -316,7 +322,6 @@ def open_documents(
     has_bar     whether a progress bar is shown on a terminal
     """
     from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped, text_lengths
-    from nbtext.documents.settings import DEFAULT_ENCODING
     from nbtext.documents.source import open_source
     from nbtext.documents.streams import warn
     from nbtext.report.terminal import progress

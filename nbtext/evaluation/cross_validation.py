@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nbtext.arrays import Array, Integers, Mask
 from nbtext.bayes.settings import ModelSettings, check_label_count
 from nbtext.documents.batch import Batch, join_batches, number_rows
+from nbtext.documents.source import Source
 from nbtext.documents.times import sort_keys
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.outcomes import PredictedBatch
@@ -47,9 +48,6 @@ from nbtext.model.word_pieces import take_part
 from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
 from nbtext.parallel import parallel_map
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
 
 FoldSearch = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
 
@@ -410,7 +408,7 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
     for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
         folds[group] = filled.argmin()
         filled[folds[group]] += sizes[group]
-    return np.asarray(folds[numbers])
+    return folds[numbers]
 
 
 def time_series_folds(times: Array, n_steps: int, name: str = "time") -> Integers:

@@ -57,7 +57,7 @@ def list_bins(bins: Floats) -> tuple[ReliabilityBin, ...]:
         ReliabilityBin(
             place / N_BINS,
             (place + 1) / N_BINS,
-            as_counts(np.asarray(documents)).item(),
+            as_counts(documents).item(),
             total / documents,
             correct / documents,
         )

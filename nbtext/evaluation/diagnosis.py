@@ -31,10 +31,10 @@ from nbtext.evaluation.outcomes import (
     mark_true,
     true_sets,
 )
+from nbtext.model.fitted_model import TrainedModel
 
 if TYPE_CHECKING:
     from nbtext.model.explanation import Explainer, Explanation
-    from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.inspection import Inspection
 
 MAX_CELLS_WITH_EXAMPLES = 1 << 11  # of the confusion matrix that have examples

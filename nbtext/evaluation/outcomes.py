@@ -98,7 +98,7 @@ class Outcomes(WeighedOutcomes):
     @property
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
-        return np.asarray(-log(np.maximum(self.of_true, MIN_LOG_LOSS_PROBABILITY)))
+        return -log(np.maximum(self.of_true, MIN_LOG_LOSS_PROBABILITY))
 
 
 @frozen(eq=False)

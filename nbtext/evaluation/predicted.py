@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,12 @@ from nbtext.documents.fields import (
 from nbtext.documents.formats import content_suffix
 from nbtext.documents.jsonl import parse_object
 from nbtext.documents.settings import NO_QUOTING, VALUES, InputSettings
-from nbtext.documents.source import open_source
+from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import is_url, name_source, peek
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.overlap import Overlap
+from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
@@ -39,10 +40,6 @@ from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
 from nbtext.model.tasks import TASKS, find_task
 from nbtext.records import frozen
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
-    from nbtext.model.fitted_model import FittedModel
 
 ID_FIELD = "id"
 IN_ORDER = ""  # the key of all predictions, if they have no ids

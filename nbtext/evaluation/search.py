@@ -24,7 +24,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from nbtext.bayes.settings import (
     check_label_count,
 )
 from nbtext.bayes.smoothing import judge
+from nbtext.documents.source import Source
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import CrossValidation, cross_validate_search
 from nbtext.evaluation.settings import GIVEN, MAX_SIZES, SAMPLE_SIZES, SHOWN, FoldSettings
@@ -68,9 +69,6 @@ from nbtext.numerics import log
 from nbtext.output import note_phase
 from nbtext.parallel import return_memory
 from nbtext.records import frozen
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
 
 # feature sets
 WORDS = "words"

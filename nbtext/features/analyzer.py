@@ -13,7 +13,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, current_thread, main_thread
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -329,12 +329,9 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
     if max(map(len, texts), default=0) > MAX_TEXT_CHARACTERS:
         raise _too_long("")
     import signal
-    import threading
     import time
 
-    if threading.current_thread() is not threading.main_thread() or not hasattr(
-        signal, "setitimer"
-    ):
+    if current_thread() is not main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
     limit = MIN_SECONDS + SECONDS_PER_CHARACTER * sum(map(len, texts))

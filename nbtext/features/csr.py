@@ -241,7 +241,7 @@ class SparseWeights:
         if self.bounds is None:
             return np.full(len(columns), self.default[k])
         views = np.searchsorted(self.bounds, columns, side="right") - 1
-        return np.asarray(self.default[views * len(self.bias) + k])
+        return self.default[views * len(self.bias) + k]
 
     def weights(self) -> Floats:
         """Return the weights as one dense matrix, shape (K, V), for inspection; predicting uses the

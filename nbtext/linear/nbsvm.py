@@ -145,7 +145,7 @@ class NbSvm(OneVsRest):
         self, signs: Array, magnitudes: Floats, offset: float, factors: Ratios
     ) -> Floats:
         factors_of = signs * log_shares(magnitudes, factors.pseudo_count) + offset
-        return np.asarray(factors_of**2)
+        return factors_of**2
 
 
 # The log-count ratios of NB-SVM already tell rare and frequent features apart. In short texts,

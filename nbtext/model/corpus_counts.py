@@ -6,6 +6,7 @@ import threading
 from collections import Counter as Numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import add, sub
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -423,24 +424,11 @@ class CorpusCounts:
         raises  ModelError: some of these documents were never counted
         """
         union = _Union(self, other)
-        mine, theirs = union.statistics(self, other)
         samples = map(
             DocumentTable.renumber, (self.sample, other.sample), union.columns, union.sets
         )
         sample, below = self._sample_without(*samples)
-        counts = CorpusCounts(
-            union.labels,
-            union.vocabulary,
-            mine - theirs,
-            sample,
-            self.sample_size,
-            below=below,
-            label_sets=union.label_sets,
-            empty=None
-            if self.empty is None or other.empty is None
-            else Numbers(self.empty) - Numbers(other.empty),
-            chosen_task=union.chosen_task,
-        )
+        counts = union.combine(sub, self, other, sample, sample_size=self.sample_size, below=below)
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
     def _sample_without(
@@ -485,21 +473,7 @@ def add_counts(corpora: list[CorpusCounts]) -> CorpusCounts:
         for columns, sets in zip(union.columns, union.sets, strict=True)
     ]
     sample = take_smallest(parts, size)
-    mine, theirs = union.statistics(one, other)
-    counts = CorpusCounts(
-        union.labels,
-        union.vocabulary,
-        mine + theirs,
-        sample,
-        size,
-        below=below,
-        label_sets=union.label_sets,
-        empty=None
-        if one.empty is None or other.empty is None
-        else Numbers(one.empty) + Numbers(other.empty),
-        stored=stored,
-        chosen_task=union.chosen_task,
-    )
+    counts = union.combine(add, one, other, sample, sample_size=size, below=below, stored=stored)
     return counts.drop_unused_sets().with_known_bound()
 
 
@@ -548,14 +522,38 @@ class _Union:
         mine, theirs = map(StoredDocuments.renumber, parts, self.columns, self.sets)
         return [counts.sample.slice(0, 0) for counts in corpora], mine + theirs
 
-    def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
-        """Return both statistics over the features and labels of both corpora."""
-        return [
+    def combine(
+        self,
+        operate: Callable[[Any, Any], Any],
+        one: CorpusCounts,
+        other: CorpusCounts,
+        sample: DocumentTable,
+        **facts: Any,
+    ) -> CorpusCounts:
+        """Return the sum or the difference of the counts of both corpora; `facts` are of the
+        sample.
+        """
+        mine, theirs = (
             counts.statistics.align(
                 columns, self._n_features, classes=classes, n_classes=len(self.labels)
             )
-            for counts, columns, classes in zip(corpora, self.columns, self.classes, strict=True)
-        ]
+            for counts, columns, classes in zip(
+                (one, other), self.columns, self.classes, strict=True
+            )
+        )
+        empty = None
+        if one.empty is not None and other.empty is not None:
+            empty = operate(Numbers(one.empty), Numbers(other.empty))
+        return CorpusCounts(
+            self.labels,
+            self.vocabulary,
+            operate(mine, theirs),
+            sample,
+            label_sets=self.label_sets,
+            empty=empty,
+            chosen_task=self.chosen_task,
+            **facts,
+        )
 
 
 def _bound(size: int | None, *hashes: Hashes) -> int:
@@ -620,7 +618,17 @@ class CorpusCounter:
         """
         refuse_long_texts(batch, self._settings)
         batch = batch.spread()
-        counting = self._begin(batch)
+        counting = self._counter
+        if counting is None:
+            counting = (
+                counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
+            )
+            self._counter = counting
+            if batch.matrix is not None and not batch.features.rows.is_counted:
+                # all rows of a matrix of weights are retained
+                self._sample_size = 0
+                self._spill = None
+                self._reservoir = Reservoir(None, self._sorted_codes, None)
         self._has_lists |= batch.has_lists
         self._has_weights |= batch.weights is not None
         batch.check_labels()
@@ -646,20 +654,6 @@ class CorpusCounter:
         batch.note(TOO_LONG, counting.take_too_long())
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
-
-    def _begin(self, batch: Batch) -> Counter | MatrixCounter:
-        """Return the counter of the documents of a batch. All rows of a matrix of weights are
-        retained.
-        """
-        if self._counter is None:
-            self._counter = (
-                counter(self._settings) if batch.matrix is None else MatrixCounter(self._settings)
-            )
-            if batch.matrix is not None and not batch.features.rows.is_counted:
-                self._sample_size = 0
-                self._spill = None
-                self._reservoir = Reservoir(None, self._sorted_codes, None)
-        return self._counter
 
     def _code(self, key: Any, batch: Batch) -> int:
         """Return the number of the label set of some documents, which is given with their weight if

@@ -122,13 +122,9 @@ class Explainer:
             raise SettingsError("is the same label as ‹label›", where="against", hint=hint)
         return explained, other
 
-    def explain_batch(
-        self, batch: Batch, *, label: str | None = None, against: str | None = None
-    ) -> list[Explanation]:
+    def explain_batch(self, batch: Batch, **labels: Any) -> list[Explanation]:
         """Return the explanations of all documents in one list; see `explain_documents`."""
-        return list(
-            chain.from_iterable(self.explain_documents(batch, label=label, against=against))
-        )
+        return list(chain.from_iterable(self.explain_documents(batch, **labels)))
 
     def explain_documents(
         self,

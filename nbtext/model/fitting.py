@@ -524,16 +524,13 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     columns = np.flatnonzero(goals >= 0)
     goals = goals[columns]
     known = counts.restrict(columns)
-    classes = np.arange(len(counts.labels))
     sets = np.arange(len(counts.sets), dtype=np.int32)
-    statistics = known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes))
-    stored = None if known.stored is None else known.stored.renumber(goals, sets)
     return replace(
         known,
         vocabulary=given,
-        statistics=statistics,
+        statistics=known.statistics.align(goals, len(given)),
         sample=known.sample.renumber(goals, sets),
-        stored=stored,
+        stored=known.stored and known.stored.map_features(goals),
     )
 
 

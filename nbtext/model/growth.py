@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import MAX_CHARACTERS_OF_EACH, MAX_LABELS_SHOWN
 from nbtext.documents.settings import UNKNOWN_INPUT
+from nbtext.documents.source import Source
 from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix_counter import name_numbered, require_counts
@@ -47,9 +48,6 @@ from nbtext.model.source_counting import (
     set_single_labels,
 )
 from nbtext.model.training import needs_all_documents, sample_size
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
 
 # the share of the retained sample that leave-one-out needs to select smoothing and calibration
 MIN_SAMPLE_SHARE = 0.5

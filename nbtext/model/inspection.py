@@ -23,6 +23,7 @@ from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import find_known_columns
 from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
+from nbtext.features.matrix import Matrix
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TargetDecision, TrainedModel, list_targets
@@ -31,7 +32,6 @@ from nbtext.numerics import exp, log
 from nbtext.records import frozen
 
 if TYPE_CHECKING:
-    from nbtext.features.matrix import Matrix
     from nbtext.model.several_labels import LabelDecision
 
 
@@ -98,7 +98,7 @@ class Inspector:
         """Return weights minus the mean of the weights in the other classes, given the sums of all
         classes' weights.
         """
-        return np.asarray(own - (sums - own) / self._n_others) if self._n_others else own
+        return own - (sums - own) / self._n_others if self._n_others else own
 
     def _z(self, k: int, columns: Integers, counts: Array) -> Floats:
         """Return the z-score of features with these counts in a class."""
@@ -208,8 +208,7 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     columns = find_known_columns(features, counts.vocabulary)
     own = np.flatnonzero(columns >= 0)  # a word of a table of vectors may have no document
     statistics = counts.statistics.restrict(columns[own].astype(np.int64))
-    classes = np.arange(statistics.n_classes)
-    return statistics.align(own, len(features), classes=classes, n_classes=len(classes))
+    return statistics.align(own, len(features))
 
 
 # added to each count, so that none is zero (Haldane and Anscombe's correction)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch, number_rows
 from nbtext.documents.fields import Label
 from nbtext.documents.settings import ModelInput
+from nbtext.documents.source import Source
 from nbtext.errors import InputError, ModelError
 from nbtext.features.matrix import Columns, Matrix
 from nbtext.features.matrix_counter import check_matrix_width, name_numbered, require_counts
@@ -29,9 +29,6 @@ from nbtext.model.source_counting import (
 from nbtext.model.training import check_features, sample_size, train_on_counts
 from nbtext.model.word_pieces import warn_of_pieces
 from nbtext.records import frozen
-
-if TYPE_CHECKING:
-    from nbtext.documents.source import Source
 
 
 @frozen(eq=False)

@@ -118,7 +118,7 @@ class Predictions:
     @property
     def best(self) -> Floats:
         """The probability of the label of each document in `label_classes`."""
-        return np.asarray(self.probabilities[np.arange(len(self)), self.label_classes])
+        return self.probabilities[np.arange(len(self)), self.label_classes]
 
     def complete(self) -> None:
         """Add `outliers` and `typicality`, if the model knows them."""

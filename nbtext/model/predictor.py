@@ -179,25 +179,14 @@ class Predictor:
         scores = self.score_batch(batch) if scores is None else scores
         self.note_too_long(batch)
         task = self.model.task
-        known = scores.known
-        probabilities, decided = task.judge(*scores.evidence)
-        reasons = find_unknown(known, decisions.min_known)
-        for row, reason in (batch.problems | batch.left_out).items():
-            probabilities[row] = np.nan
-            reasons[row] = str(reason)
-        predictions = Predictions(
-            task.name,
-            task.labels,
-            batch.ids,
-            [()] * len(batch),
-            probabilities,
-            known,
-            reasons,
-            batch.list_labels(),
-            decided,
-            separator=self.model.input.label_separator or self.model.kind.form.separator,
-            rows=batch.rows,
+        predictions = judge_documents(
+            task, scores.evidence, scores.known, decisions, batch.ids, batch.list_labels()
         )
+        for row, reason in (batch.problems | batch.left_out).items():
+            predictions.probabilities[row] = np.nan
+            predictions.reasons[row] = str(reason)
+        predictions.separator = self.model.input.label_separator or self.model.kind.form.separator
+        predictions.rows = batch.rows
         if task.calibration.likelihoods is not None:
             predictions.measure = partial(self._measure, scores)
         return task.decide(predictions, decisions)
@@ -242,33 +231,45 @@ def decide(
     decisions: DecisionSettings = MOST_PROBABLE,
     true_labels: list[Labels | None] | None = None,
 ) -> Predictions:
-    """Return the predictions for documents without ids; `true_labels` are None if not known.
-
-    evidence  the scores of the documents, and their lengths
-    known     (n_documents,), the share of the tokens that the model knows
+    """Return the predictions for documents without ids; `true_labels` are None if not known. See
+    `judge_documents` for the other parameters.
     """
     n = len(known)
-    probabilities, decided = task.judge(*evidence)
-    predictions = Predictions(
-        task.name,
-        task.labels,
-        [""] * n,
-        [()] * n,
-        probabilities,
-        known,
-        find_unknown(known, decisions.min_known),
-        true_labels or [None] * n,
-        decided,
+    predictions = judge_documents(
+        task, evidence, known, decisions, [""] * n, true_labels or [None] * n
     )
     return task.decide(predictions, decisions)
 
 
-def find_unknown(known: Floats, minimum: float | None) -> list[str | None]:
-    """Return why each document gets no label: too small a share of its tokens is known; None if it
-    may get one.
+def judge_documents(
+    task: Task,
+    evidence: Evidence,
+    known: Floats,
+    decisions: DecisionSettings,
+    ids: Sequence[str],
+    true_labels: list[Labels | None],
+) -> Predictions:
+    """Return the probabilities of documents, without labels, and why a document gets none: too
+    small a share of its tokens is known.
+
+    evidence  the scores of the documents, and their lengths
+    known     (n_documents,), the share of the tokens that the model knows
     """
-    reasons: list[str | None] = [None] * len(known)
+    probabilities, decided = task.judge(*evidence)
+    n = len(known)
+    reasons: list[str | None] = [None] * n
+    minimum = decisions.min_known
     if minimum is not None:
         for row in np.flatnonzero(known < minimum).tolist():
             reasons[row] = f"the share {known[row]:.6f} of the tokens is known, below {minimum:g}"
-    return reasons
+    return Predictions(
+        task.name,
+        task.labels,
+        ids,
+        [()] * n,
+        probabilities,
+        known,
+        reasons,
+        true_labels,
+        decided,
+    )

@@ -91,7 +91,7 @@ class SeveralLabels(Task):
         each label.
         """
         log_prior = log(statistics.class_documents + 0.5) - log(statistics.n_documents + 1)
-        return cls(labels, np.asarray(log_prior), scorer.bias[: len(labels)], fit)
+        return cls(labels, log_prior, scorer.bias[: len(labels)], fit)
 
     @classmethod
     def check_settings(cls, features: FeatureSettings, settings: ModelSettings) -> None:
@@ -171,7 +171,7 @@ class SeveralLabels(Task):
 
     def margins(self, log_probabilities: Floats) -> Floats:
         """See Task; a label is predicted from 0 on."""
-        return np.asarray(log_odds(exp(log_probabilities)) - log_odds(self.fit.thresholds))
+        return log_odds(exp(log_probabilities)) - log_odds(self.fit.thresholds)
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """See Task."""

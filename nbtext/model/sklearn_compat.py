@@ -472,7 +472,7 @@ def decision_values(model: FittedModel, log_probabilities: Floats) -> Floats:
     """
     values = arrange_columns(model, model.task.margins(log_probabilities), absent=LEAST)
     is_difference = model.kind.compares and values.shape[1] == 2
-    return np.asarray(values[:, 1] - values[:, 0] if is_difference else values)
+    return values[:, 1] - values[:, 0] if is_difference else values
 
 
 def accuracy(predicted: Any, y: Any) -> float:

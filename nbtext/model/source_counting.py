@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Block
 from nbtext.documents.settings import already_counted
 from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
@@ -20,10 +20,9 @@ from nbtext.records import frozen
 from nbtext.settings import join_list, refuse
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
 
-OnBatch = Callable[["Block", Batch], None]
+OnBatch = Callable[[Block, Batch], None]
 
 
 @frozen
