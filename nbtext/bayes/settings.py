@@ -203,7 +203,7 @@ class ModelSettings(LinearSettings):
         "Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
         "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
         "adjusts the probabilities. For a multi-label model, macro_f1 selects a threshold for each label; by default, "
-        "one threshold of all labels maximizes micro F1.",
+        "one threshold for all labels maximizes micro F1.",
         choices=OPTIMIZED_METRICS,
         metavar="METRIC",
     )
@@ -244,8 +244,8 @@ class ModelSettings(LinearSettings):
     vectors: tuple[str, ...] | None = setting(
         None,
         "Table of word vectors, for few labeled texts: a text file of word2vec, GloVe or fastText, an .npz file, or "
-        "the folder or the installed package of a static model; may be repeated. The vectors of several tables stand side "
-        "by side. Only training reads it: it becomes weights of words. With it, `auto` is `stacked`.",
+        "the folder or the installed package of a static model, such as wordllama; may be repeated, to join the vectors of "
+        "several tables. The table is not needed to predict: the model holds a weight for each word. With it, `auto` is `stacked`.",
         metavar="FILE|PACKAGE",
         is_repeated=True,
         applications=("vectors",),
@@ -264,9 +264,9 @@ class ModelSettings(LinearSettings):
     )
     names: tuple[tuple[str, str], ...] = setting(
         (),
-        "What the labels mean, with --vectors: a file of one label a line, or of `label: a sentence that describes it`. "
-        "The weights of words start there. Without SOURCE, the model is of these words alone. By default, the names of "
-        "the labels say it. Held-out documents decide whether they help.",
+        "File that describes the labels, with --vectors: each line is a label, or `label: a sentence that describes it`. "
+        "The model uses these words, or by default the names of the labels, as evidence for the labels, if held-out "
+        "documents show that it helps. Without SOURCE, the file is all that the model learns from.",
         file="input",
         parse=parse_meanings,
         applications=("vectors",),

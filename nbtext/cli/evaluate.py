@@ -92,7 +92,7 @@ class Evaluate:
     by: str | None = setting(
         None,
         "Evaluate the documents of each group, too. NAME is the column, JSON key or mail header of the group, such as "
-        "the source. With the AUROC of each label within groups, and a warning if the group alone predicts the label "
+        "the source. Adds the AUROC of each label within groups, and a warning if the group alone predicts the label "
         "almost as well as the model.",
         metavar="NAME",
     )

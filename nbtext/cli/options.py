@@ -131,8 +131,8 @@ def max_model_bytes() -> Any:
     """Return the field of --max-model-bytes, of commands that write a model."""
     return setting(
         None,
-        "Maximum size of the model file, such as 300KB or 2MB. A larger model keeps the features whose weights "
-        "do most, with weights in 8 bits, and no counts: it cannot grow. Its probabilities are calibrated again, and "
+        "Maximum size of the model file, such as 300KB or 2MB. A larger model keeps the features with the "
+        "largest effect, with weights in 8 bits, and no counts: it cannot grow. Its probabilities are calibrated again, and "
         "its accuracy is estimated, on documents that are held out.",
         parse=parse_bytes,
         low=1,

@@ -49,7 +49,7 @@ class Train:
     model_settings: Mapping[str, Any] = options.trained_model()
     like: str | None = setting(
         None,
-        "Model with whose settings the new one is trained, so that the two can be merged.",
+        "Model whose settings the new one gets, so that the two can be merged.",
         file="model",
         title="Model",
     )

@@ -150,8 +150,8 @@ class InputOptions(Settings):
     )
     header: bool | None = setting(
         None,
-        "Whether the first row of a CSV or TSV table has the names of the columns. By default, it has if one of "
-        "them is that of a text or label field; a message says so where the row may be something else.",
+        "Whether the first row of a CSV or TSV table has the names of the columns. By default, it is read as names if one "
+        "of them is that of a text or label field; a message says so where the row may be something else.",
     )
     delimiter: str | None = setting(
         None,
@@ -162,7 +162,7 @@ class InputOptions(Settings):
     )
     escape: str = setting(
         DOUBLED,
-        "How a table has a quote within a quoted column. With `none`, no column is quoted: each quote is a plain "
+        "How a quote is written within a quoted column of a table. With `none`, no column is quoted: each quote is a plain "
         "character. With `backslash`, as Spark and MySQL write it, a "
         "backslash makes a plain character of the next quote, delimiter, line end or backslash; \\n, \\t and \\r are "
         "a line end, a tab and a return, and a column \\N is missing.",

@@ -145,8 +145,7 @@ class DecisionSettings(Settings):
     min_known: float | None = setting(
         None,
         "Predict no label if the model knows less than this share of the document's tokens; of a document "
-        "without tokens it is 0. Without the option, the label of a document of unknown words is what the model gives "
-        "to no words.",
+        "without tokens it is 0. Without the option, a document without known words gets the label of an empty document.",
         low=0,
         high=1,
         metavar="SHARE",
@@ -169,7 +168,7 @@ class DecisionSettings(Settings):
         (),
         "Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
         "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A multi-label "
-        "model predicts every label that reaches its threshold; there, P alone is the threshold of all labels, and "
+        "model predicts every label that reaches its threshold; there, P alone is the threshold for all labels, and "
         "the default is the thresholds of the model.",
         parse=_parse_threshold,
         metavar="[LABEL=]P",

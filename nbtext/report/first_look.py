@@ -18,7 +18,7 @@ from nbtext.report.training import format_share
 REPEATED = 0.1  # share of documents that repeat another one, or nearly so, from which it is said
 # documents among which near duplicates are searched, which takes 1 % of the time of training
 SEARCHED = 5120
-PRIOR_ONLY = "the label is what the model gives to no words"
+PRIOR_ONLY = "the label is that of an empty document"
 COMPARED = 20  # documents, from which shares and accuracies say something
 DOMINANT_SHARE = 0.6  # share of the largest label, from which accuracy alone says little
 

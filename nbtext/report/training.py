@@ -204,7 +204,7 @@ def format_unlabeled(unlabeled: Unlabeled) -> str:
     found = unlabeled.log_likelihoods
     documents = number_of(unlabeled.documents, "document")
     if not found:
-        return f"{documents} with the labels that a model of the others gave them"
+        return f"{documents}, labeled by a model of the labeled documents"
     return (
         f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"

@@ -99,7 +99,7 @@ def test_the_cause_of_no_feature(
 
 def test_one_document_holds_no_token(nbtext: Any, folder: Path) -> None:
     (folder / "n.csv").write_text(ROWS + "x,a\n")
-    assert "1 of 5 documents holds no token: the label is what the model gives to no words" in (
+    assert "1 of 5 documents holds no token: the label is that of an empty document" in (
         nbtext("train n.csv -o m").ok().err
     )
     (folder / "n.csv").write_text(ROWS + "x,a\ny,b\n")

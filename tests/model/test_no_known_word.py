@@ -1,5 +1,5 @@
 """A document without a known word is like any other, in every estimate and prediction: its score is
-what the model gives to no words.
+that of an empty document.
 """
 
 from pathlib import Path

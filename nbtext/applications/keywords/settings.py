@@ -29,7 +29,7 @@ class KeywordSettings(Settings):
         None,
         'Words and phrases of each label, instead of labeled documents: TOML such as spam = ["free", "prize '
         'money"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With '
-        "--unlabeled, that names them, and SOURCE holds labeled documents."
+        "--unlabeled, SOURCE holds labeled documents, and --unlabeled names the others."
         + offer("unlabeled", " --em may be added.")
         + " Memory grows with the number of documents.",
         file="input",

@@ -49,7 +49,7 @@ class Label:
     )
     vectors: tuple[str, ...] = setting(
         (),
-        "Table of word vectors, from which the model also knows words that no answer has; see `nbtext train --vectors`.",
+        "Table of word vectors, by which the model also knows words that no labeled document has; see `nbtext train --vectors`.",
         file="input",
         metavar="FILE|PACKAGE",
         is_repeated=True,
@@ -57,7 +57,7 @@ class Label:
     )
     names: tuple[tuple[str, str], ...] = setting(
         (),
-        "What the labels mean, with --vectors, so that they are predicted before any answer; see `nbtext train --names`.",
+        "File that describes the labels, with --vectors, so that the model predicts before any answer; see `nbtext train --names`.",
         file="input",
         parse=parse_meanings,
         applications=("vectors",),

@@ -233,7 +233,7 @@ def mark_document(
 def format_prediction(explanations: Sequence[Explanation]) -> str:
     """Return one line that says what the model predicts."""
     if not explanations:
-        return "no prediction yet: the model has no document"
+        return "no prediction yet: no document has an answer"
     first = explanations[0]
     if first.label is None:
         return f"no prediction: {first.reason}"

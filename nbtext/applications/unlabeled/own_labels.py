@@ -116,7 +116,10 @@ def train_on_own_labels(
     )
     after = found.estimate
     assert after is not None
-    for name, each in ((ALONE, before), (f"with {number_of(n_learned, 'other')}", after)):
+    for name, each in (
+        (ALONE, before),
+        (f"with {number_of(n_learned, 'unlabeled document')}", after),
+    ):
         say(f"{name}: {format_estimate(each)}")
     if not is_improvement(after, before):
         return trained

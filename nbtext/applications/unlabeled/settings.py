@@ -20,9 +20,8 @@ class UnlabeledSettings(Settings):
     em: int | None = setting(
         None,
         "Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight of "
-        "the unlabeled documents is selected on held-out labeled documents; if the model is not better than "
-        "that of the labeled documents alone, it is that one. Memory: 20 bytes for "
-        "each distinct word of each unlabeled document."
+        "the unlabeled documents is selected on held-out labeled documents. If the result is not better than the model "
+        "of the labeled documents alone, that model is saved. Memory: 20 bytes for each distinct word of each document."
         + offer("vectors", " With --vectors, one step is taken, whatever N."),
         low=1,
         metavar="N",

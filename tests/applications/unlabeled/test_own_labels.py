@@ -54,14 +54,14 @@ def test_they_help(nbtext: Any) -> None:
     before = accuracy(nbtext)
     said = nbtext(*TRAIN, "--em", "1", "-o", "m", "-j", "1").ok().err
     assert accuracy(nbtext) > before + 0.03
-    assert "with 200 others: accuracy" in said
+    assert "with 200 unlabeled documents: accuracy" in said
     content = Path("m").read_bytes()
     nbtext(*TRAIN, "--em", "9", "-o", "m", "-j", "2").ok()
     assert Path("m").read_bytes() == content
     (found,) = nbtext("inspect m --to jsonl").records
     assert found["documents"] == N_LABELED
     assert found["unlabeled"]["documents"] == N_UNLABELED / 2
-    assert "200 documents with the labels" in nbtext("inspect m --to table").out
+    assert "200 documents, labeled by" in nbtext("inspect m --to table").out
     nbtext("update m labeled.jsonl -o n").refused(1, "")
 
 
