@@ -266,7 +266,7 @@ class ModelSettings(LinearSettings):
         (),
         "File that describes the labels, with --vectors: each line is a label, or `label: a sentence that describes it`. "
         "The model uses these words, or by default the names of the labels, as evidence for the labels, if held-out "
-        "documents show that it helps. Without SOURCE, the file is all that the model learns from.",
+        "documents show that it helps. Without SOURCE, no labeled document is needed.",
         file="input",
         parse=parse_meanings,
         applications=("vectors",),

@@ -316,6 +316,8 @@ def _search_names(candidate: Candidate) -> dict[str, Any]:
             " + ".join(candidate.features.view)
             or f"{candidate.features.analyzer} {shortest},{longest}"
         )
+    if settings.vectors:
+        features += ", vectors"
     return {"model": settings.model, "weighting": candidate.weighting, "features": features}
 
 

@@ -144,7 +144,9 @@ def test_which_words_are_added(nbtext: Any) -> None:
 @pytest.mark.parametrize("model", ["auto", "best"])
 def test_the_table_is_only_read_in_training(nbtext: Any, model: str) -> None:
     """Nothing of it is needed to predict, and the model does not name it."""
-    nbtext(*TRAIN, "--vectors", str(Path(TABLE).absolute()), "--model", model).ok()
+    table = str(Path(TABLE).absolute())
+    said = nbtext("train", "train.jsonl", "-o", "m", "--vectors", table, "--model", model).ok().err
+    assert ("words, vectors" in said) == (model == "best")  # in the table of candidates
     before = nbtext("predict test.jsonl -m m --to jsonl").ok().out
     Path(TABLE).unlink()
     assert nbtext("predict test.jsonl -m m --to jsonl").ok().out == before
