@@ -79,8 +79,11 @@ class AppendedFile:
                 os.lseek(self._descriptor, start, os.SEEK_SET)
                 is_found = os.read(self._descriptor, len(line) + 1) == line
             if not is_found:
-                what = "it was changed, moved or deleted by another program"
-                raise OutputError(what, where=self.path, hint=self._hint)
+                raise OutputError(
+                    "it was changed, moved or deleted by another program",
+                    where=self.path,
+                    hint=self._hint,
+                )
             os.ftruncate(self._descriptor, start)
             self._size = start
             os.fsync(self._descriptor)
@@ -105,8 +108,9 @@ class AppendedFile:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
-            what = f"cannot be written: {reason_of(error)}"
-            raise OutputError(what, where=self.path, hint=self._hint) from None
+            raise OutputError(
+                f"cannot be written: {reason_of(error)}", where=self.path, hint=self._hint
+            ) from None
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutputError("is not a regular file", where=self.path, hint=self._hint)

@@ -209,5 +209,6 @@ class BelowThreshold(NbtextError):
 def require_label(label: str, labels: Sequence[str], where: str = "") -> None:
     """Raise SettingsError if a model of these labels does not have one that a setting names."""
     if label not in labels:
-        what = f"the model has no label {label!r}"
-        raise SettingsError(what, where=where, hint=suggest(label, labels))
+        raise SettingsError(
+            f"the model has no label {label!r}", where=where, hint=suggest(label, labels)
+        )

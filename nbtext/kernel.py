@@ -46,8 +46,11 @@ def _why_plain(wish: str) -> str:
     if _is_compiled():
         return ""
     if wish == "require":
-        what = f"the compiled kernel ({MODULE}) is missing"
-        raise SettingsError(what, where="NBTEXT_KERNEL=require", hint=INSTALL)
+        raise SettingsError(
+            f"the compiled kernel ({MODULE}) is missing",
+            where="NBTEXT_KERNEL=require",
+            hint=INSTALL,
+        )
     return "missing"
 
 

@@ -127,8 +127,11 @@ def is_written_to(path: str) -> bool:
     except (OSError, ValueError):  # there is no file yet, or opening it says why
         return False
     if kind in NOT_WRITABLE:
-        hint = "write to a file, a pipe or a character device"
-        raise OutputError(f"cannot be written: it is {NOT_WRITABLE[kind]}", where=path, hint=hint)
+        raise OutputError(
+            f"cannot be written: it is {NOT_WRITABLE[kind]}",
+            where=path,
+            hint="write to a file, a pipe or a character device",
+        )
     return kind in (stat.S_IFCHR, stat.S_IFIFO)
 
 
@@ -210,8 +213,11 @@ def lock_descriptor(descriptor: int, path: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        hint = "try again when that process has ended"
-        raise OutputError("another nbtext process is writing it", where=path, hint=hint) from None
+        raise OutputError(
+            "another nbtext process is writing it",
+            where=path,
+            hint="try again when that process has ended",
+        ) from None
     except OSError:  # a file system without locks, such as some network file systems
         return
 
@@ -314,11 +320,10 @@ def _open_replacement(path: str) -> Iterator[BinaryIO]:
                         follow_symlinks=True,
                     )
             if isinstance(path, LockedPath) and _read_state(target) != path.state:
-                hint = "nothing was written; run the command again"
                 raise OutputError(
                     "it was changed by another program since this command began",
                     where=target,
-                    hint=hint,
+                    hint="nothing was written; run the command again",
                 )
             os.replace(temporary, target)
         except BaseException:
@@ -346,6 +351,7 @@ def convert_errors(where: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        what = f"cannot be written: {reason_of(error)}"
         hint = HINTS.get(error.errno or 0, "")
-        raise OutputError(what, where=where or "''", hint=hint) from error
+        raise OutputError(
+            f"cannot be written: {reason_of(error)}", where=where or "''", hint=hint
+        ) from error

@@ -220,7 +220,8 @@ def group_commands(core: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str,
         for name, each in application.commands.items():
             with left_out(application.package):
                 if name in known:
-                    what = f"there is another command {name!r}"
-                    raise NbtextError(what, where=application.package)
+                    raise NbtextError(
+                        f"there is another command {name!r}", where=application.package
+                    )
                 groups.setdefault(each.group, {})[name] = each.help
     return groups

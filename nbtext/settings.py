@@ -274,8 +274,11 @@ def check_rules(
             continue
         if isinstance(rule, Excludes) and _is_given(rule.other, given):
             because = f", because {rule.because}" if rule.because else ""
-            what = f"cannot be combined with ‹{rule.other}›{because}"
-            raise SettingsError(what, where=rule.name, hint="leave out one of them")
+            raise SettingsError(
+                f"cannot be combined with ‹{rule.other}›{because}",
+                where=rule.name,
+                hint="leave out one of them",
+            )
         others = rule.other.split("|")
         if isinstance(rule, Needs) and not any(_is_given(other, given) for other in others):
             there = [each for each in others if not options or each.partition("=")[0] in options]

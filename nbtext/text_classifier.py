@@ -439,8 +439,9 @@ class TextClassifier:
         settings = fitted.feature_settings
         documents = sklearn_compat.read_documents(X, settings, fitted)
         if given.labels and given.type != fitted.label_type:
-            what = f"the labels are {given.type}, and those of the model are {fitted.label_type}"
-            raise InputError(what)
+            raise InputError(
+                f"the labels are {given.type}, and those of the model are {fitted.label_type}"
+            )
         return count_in_threads(GivenDocuments(documents, given), CountingTask(settings, size), 1)
 
     def _log_posterior(self, X: Iterable[str], jobs: int = 1) -> Floats:

@@ -355,8 +355,10 @@ def _read_task(reader: Reader, stored: Record) -> Task:
             "task.labels", "should hold at least one label, each once, in sorted order"
         )
     if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
-        what = f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
-        raise invalid_value("task.labels", what)
+        raise invalid_value(
+            "task.labels",
+            f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}",
+        )
     reader.n_labels = len(labels)
     given = {name: value for name, value in stored.items() if name != "name"}
     return cast(

@@ -176,8 +176,10 @@ class Reader:
         removed: dict[str, Any] = getattr(kind, "REMOVED", {})
         for name, meant in removed.items():
             if meant is not None and value.get(name, meant) != meant:
-                what = f"the model was made with {name} {value[name]!r}, which nbtext no longer has"
-                raise ArtifactError(what, hint="train it again")
+                raise ArtifactError(
+                    f"the model was made with {name} {value[name]!r}, which nbtext no longer has",
+                    hint="train it again",
+                )
         if unknown := sorted(value.keys() - known.keys() - removed.keys()):
             raise newer_error(f'this one does not know its entry "{prefix}{unknown[0]}"')
         found = {}

@@ -275,8 +275,11 @@ def _find_number(
     smallest = low_size = measure(low)
     high_size = 0  # not known
     if smallest > max_bytes:
-        what = f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}"
-        raise SettingsError(what, where="max_model_bytes", hint=f"give {smallest} or more")
+        raise SettingsError(
+            f"{max_bytes:,} bytes are too few: the smallest possible model has {smallest:,}",
+            where="max_model_bytes",
+            hint=f"give {smallest} or more",
+        )
     wanted = (MIN_FILL + 1) / 2 * max_bytes
     trial = max_bytes // FIRST_FEATURE_BYTES
     for _ in range(MAX_TRIALS):

@@ -208,9 +208,9 @@ class Content:
     def require(self, n_bytes: int) -> None:
         """Raise ArtifactError unless there can be so many bytes."""
         if self.n_bytes is None and n_bytes > MAX_PIPE_BYTES:
-            hint = "give the model as a file, not through a pipe"
             raise ArtifactError(
-                f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe", hint=hint
+                f"is larger than {MAX_PIPE_BYTES >> 30} GiB, the maximum for a pipe",
+                hint="give the model as a file, not through a pipe",
             )
         if self.n_bytes is not None and n_bytes > self.n_bytes:
             raise damaged_error(f"it should have {n_bytes:,} bytes, and has {self.n_bytes:,}")
@@ -282,9 +282,10 @@ def save(record: Record, path: str, *, is_packed: bool = False) -> None:
     try:
         parts = assemble(record, is_packed=is_packed)
     except ArtifactError as error:
-        hint = "give fewer stop words, or other values of settings"
         raise ArtifactError(
-            f"cannot be written: a model file never {error.what}", where=path, hint=hint
+            f"cannot be written: a model file never {error.what}",
+            where=path,
+            hint="give fewer stop words, or other values of settings",
         ) from None
     with atomic_output(path) as file:
         for part in parts:
@@ -422,8 +423,10 @@ def _check_start(head: bytes) -> None:
     if not head:
         raise ArtifactError("the file is empty", hint=TRAIN_HINT)
     if head.startswith(b"\x80\x04") and MODEL_FILE_FORMAT.encode("ascii") in head:
-        what = f"was written by an older nbtext; this one reads version {MODEL_VERSION} of the model format"
-        raise ArtifactError(what, hint="train the model again: nbtext train SOURCE -o MODEL")
+        raise ArtifactError(
+            f"was written by an older nbtext; this one reads version {MODEL_VERSION} of the model format",
+            hint="train the model again: nbtext train SOURCE -o MODEL",
+        )
     if head[0] == 0x80 and head[1:2] <= b"\x05":
         raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
     is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)

@@ -326,9 +326,8 @@ def refuse_targets(targets: Sequence[Target]) -> None:
     and there are none.
     """
     for target in targets:
-        what = "no threshold can be chosen, because no training document can be left out"
         raise SettingsError(
-            what,
+            "no threshold can be chosen, because no training document can be left out",
             where=f"min_{target.metric}",
             hint="train on more documents of at least two labels",
         )
@@ -372,9 +371,10 @@ def fit_targets(
     for target, proportion in zip(targets, found, strict=True):
         if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             what = f"{target.metric} {target.minimum:g} of {target.label} cannot be reached"
-            hint = f"together it is {proportion.value:.4f}; lower one of the targets"
             raise SettingsError(
-                f"{what} together with the other targets", where=f"min_{target.metric}", hint=hint
+                f"{what} together with the other targets",
+                where=f"min_{target.metric}",
+                hint=f"together it is {proportion.value:.4f}; lower one of the targets",
             )
     return offsets if offsets.any() else None, minimums if minimums.any() else None, found
 
@@ -440,13 +440,13 @@ def _find_minimum(own: Floats, predicted: Array, classes: Array, target: Target)
     is_correct = classes[rows] == target.number
     assured = assure_accuracy(own[rows], is_correct, target.minimum, target.confidence)
     if assured.minimum is None:
-        what = (
+        raise SettingsError(
             f"precision {target.minimum:g} of {target.label} cannot be assured with "
             f"{target.stated_confidence}: of {number_of(len(rows), 'prediction')} of it, "
-            f"{int(is_correct.sum()):,} are correct, so that at most {assured.bound:.4f} can be"
+            f"{int(is_correct.sum()):,} are correct, so that at most {assured.bound:.4f} can be",
+            where="min_precision",
+            hint="lower the target or the confidence, or train on more documents",
         )
-        hint = "lower the target or the confidence, or train on more documents"
-        raise SettingsError(what, where="min_precision", hint=hint)
     return assured.minimum
 
 

@@ -71,8 +71,10 @@ def compute_moments(
     check_derived_columns(statistics.n_features, Powers())
     if statistics.n_features * statistics.n_classes > MAX_SQUARES:
         size = f"{statistics.n_classes:,} labels and {statistics.n_features:,} features"
-        hint = "it has a weight for each pair; use ‹min_df›, ‹max_features›, fewer ‹hash_bits›, or another model"
-        raise ModelError(f"a gaussian model of {size} is too large", hint=hint)
+        raise ModelError(
+            f"a gaussian model of {size} is too large",
+            hint="it has a weight for each pair; use ‹min_df›, ‹max_features›, fewer ‹hash_bits›, or another model",
+        )
     weights = documents.counts.astype(np.float64)
     times = documents.multiplicities[documents.entry_documents]
     entries = statistics.locate(documents)

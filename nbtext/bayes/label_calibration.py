@@ -547,8 +547,10 @@ class MultilabelFit:
     def naive_bayes(self) -> tuple[Smoothing, Combination]:
         """The smoothing and the combination of Naive Bayes; ModelError if the model is linear."""
         if self.smoothing is None or isinstance(self.combination, ScoreScaling):
-            what = "this needs a Naive Bayes model, and the model is linear"
-            raise ModelError(what, hint="train one, such as ‹model=auto›")
+            raise ModelError(
+                "this needs a Naive Bayes model, and the model is linear",
+                hint="train one, such as ‹model=auto›",
+            )
         return self.smoothing, self.combination
 
 

@@ -352,8 +352,10 @@ def check_derived_columns(n_features: int, derivation: Derivation) -> None:
     """Raise ModelError if there are more derived columns than int32 can number."""
     if n_features * derivation.width > MAX_DERIVED_COLUMNS:
         what = f"{n_features:,} features are too many for this model: it needs {derivation.width} columns for each"
-        hint = "use fewer ‹hash_bits›, or ‹min_df› and ‹max_features›"
-        raise ModelError(f"{what}, and supports {MAX_DERIVED_COLUMNS:,} in all", hint=hint)
+        raise ModelError(
+            f"{what}, and supports {MAX_DERIVED_COLUMNS:,} in all",
+            hint="use fewer ‹hash_bits›, or ‹min_df› and ‹max_features›",
+        )
 
 
 def log_posterior(scores: Floats) -> Floats:

@@ -127,9 +127,10 @@ def check_label_count(n_labels: int, model: str, where: str) -> None:
     have too many labels.
     """
     if n_labels > MAX_LABELS:
-        what = f"{model} compares all documents with each of the {n_labels:,} labels, at most {MAX_LABELS:,}"
         raise SettingsError(
-            what, where=where, hint="use fewer labels, or train ‹model=multinomial›"
+            f"{model} compares all documents with each of the {n_labels:,} labels, at most {MAX_LABELS:,}",
+            where=where,
+            hint="use fewer labels, or train ‹model=multinomial›",
         )
 
 
@@ -338,9 +339,10 @@ class ModelSettings(LinearSettings):
             0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence"
         )
         if self.has_targets and self.optimize in DECISION_METRICS:
-            what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
             raise SettingsError(
-                what, where="optimize", hint="leave out one of them; log_loss can be combined"
+                f"{self.optimize} and the targets of recall and precision both set the decision offsets",
+                where="optimize",
+                hint="leave out one of them; log_loss can be combined",
             )
 
     @property

@@ -255,8 +255,11 @@ def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, p
             return  # it is not read as a document
         for inside in _files_in(file.path, output.st_ino):
             if os.path.samestat(inside, output):
-                what = f"{path} is an input, a document in {file.option} {file.path}"
-                raise SettingsError(what, where=option, hint=hint)
+                raise SettingsError(
+                    f"{path} is an input, a document in {file.option} {file.path}",
+                    where=option,
+                    hint=hint,
+                )
 
 
 def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | None) -> None:
@@ -280,8 +283,11 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | 
             if is_model
             else "is not a model, and a model would replace it"
         )
-        hint = "write to another file, or replace it with --force"
-        raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
+        raise SettingsError(
+            f"{output.path} {what}",
+            where=output.option,
+            hint="write to another file, or replace it with --force",
+        )
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -531,14 +537,18 @@ class Command(click.Command):
                 with left_out(application.package):
                     record = application.load(application.options[self.name or ""].record)
                     if "step" not in {each.name for each in fields(self.record)}:
-                        what = f"{self.name} takes no options of applications"
-                        raise NbtextError(what, where=application.package)
+                        raise NbtextError(
+                            f"{self.name} takes no options of applications",
+                            where=application.package,
+                        )
                     options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
                     known = {name for each in self.params for name in (each.name, *each.opts)}
                     for option in options:
                         if not known.isdisjoint((option.name, *option.opts)):
-                            what = f"{self.name} has another option {option.opts[0]}"
-                            raise NbtextError(what, where=application.package)
+                            raise NbtextError(
+                                f"{self.name} has another option {option.opts[0]}",
+                                where=application.package,
+                            )
                     self.params += options
                     self.rules += getattr(record, "RULES_OF_COMMAND", ())
         return len(self.params) > n_own

@@ -183,8 +183,9 @@ def evaluate(given: Evaluate) -> None:
         from nbtext.report.held_out import HeldOutPredictions
 
         if given.held_out in STANDARD_OUTPUT_PATHS:
-            what = "the result goes to standard output"
-            raise SettingsError(what, where="held_out", hint="name a file")
+            raise SettingsError(
+                "the result goes to standard output", where="held_out", hint="name a file"
+            )
         running.format_of(given.held_out, ("csv",))
         check_output(given.held_out)
         chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
@@ -200,8 +201,7 @@ def evaluate(given: Evaluate) -> None:
     by_group = None
     if given.by is not None:
         if given.folds.split_field not in (None, given.by):
-            because = f"‹{given.folds.split_option}› names another field of groups"
-            raise refuse("by", because)
+            raise refuse("by", f"‹{given.folds.split_option}› names another field of groups")
         if input_settings.split is None:
             input_settings = input_settings.group_by(given.by, "by")
         by_group = GroupLog(given.by)

@@ -123,7 +123,8 @@ def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Ite
         missing.pop(each.id, None)
         yield each
     if missing:
-        hint = "see the ids with nbtext predict"
         raise InputError(
-            f"no document has the id {next(iter(missing))!r}", where="SOURCE", hint=hint
+            f"no document has the id {next(iter(missing))!r}",
+            where="SOURCE",
+            hint="see the ids with nbtext predict",
         )

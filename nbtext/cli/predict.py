@@ -164,19 +164,26 @@ def _predict_tables(given: Predict) -> None:
         if getattr(given, name):
             raise refuse(name, "-o is a directory")
     if os.path.realpath(folder).startswith(os.path.join(os.path.realpath(root), "")):
-        what = f"{folder} lies within SOURCE"
-        raise SettingsError(what, where="-o", hint="name a directory beside it")
+        raise SettingsError(
+            f"{folder} lies within SOURCE", where="-o", hint="name a directory beside it"
+        )
     shards, _ = list_shards(root, given.input, ())
     sources: dict[str, str] = {}
     for shard in shards:
         if shard.reader != "file":
-            what = "holds other files than tables, which a directory as output needs"
-            raise InputError(what, where=root, hint="name a file with -o")
+            raise InputError(
+                "holds other files than tables, which a directory as output needs",
+                where=root,
+                hint="name a file with -o",
+            )
         for path in shard.paths:
             target = os.path.join(folder, _name_table(os.path.relpath(path, root), given.result.to))
             if (other := sources.setdefault(target, path)) != path:
-                what = f"{other} and {path} would both be written to {target}"
-                raise SettingsError(what, where="to", hint="give one of them another name")
+                raise SettingsError(
+                    f"{other} and {path} would both be written to {target}",
+                    where="to",
+                    hint="give one of them another name",
+                )
     n_left = 0
     for target, path in sources.items():
         if os.path.lexists(target):
@@ -210,9 +217,11 @@ def _predict_sources(given: Predict) -> int:
     if is_adding:
         check_output(output)
         if given.result.to in set(PREDICTION_FORMATS) - set(ROW_FORMATS):
-            what = f"rows of SOURCE cannot be written as {given.result.to}"
-            hint = f"choose from {', '.join((*ROW_FORMATS, *COLUMN_FORMATS))}"
-            raise SettingsError(what, where="to", hint=hint)
+            raise SettingsError(
+                f"rows of SOURCE cannot be written as {given.result.to}",
+                where="to",
+                hint=f"choose from {', '.join((*ROW_FORMATS, *COLUMN_FORMATS))}",
+            )
         read = replace(given.input, rows_for=FOR_COLUMNS)
     else:
         may_be_folder = given.cluster.cluster is not None
@@ -372,9 +381,11 @@ class AnswerStatus:
         for batch in batches:
             self._n_documents += len(batch)
             if self._n_documents > self._most:
-                what = "a pipe holds several documents, and it may be one"
-                hint = "give --input-format mbox for a mail, files for a text, or lines or another format"
-                raise InputError(what, where="--exit-status", hint=hint)
+                raise InputError(
+                    "a pipe holds several documents, and it may be one",
+                    where="--exit-status",
+                    hint="give --input-format mbox for a mail, files for a text, or lines or another format",
+                )
             self._n_with += sum(self._label in labels for labels in batch.labels)
             self._n_unread += len(batch) - int(batch.is_read.sum())
             yield batch
@@ -386,8 +397,11 @@ class AnswerStatus:
         if not self._n_documents:
             raise InputError("SOURCE has no documents", where="--exit-status")
         if self._n_unread:
-            what = f"{number_of(self._n_unread, 'document')} could not be read"
-            raise InputError(what, where="--exit-status", hint="leave it out to see the reasons")
+            raise InputError(
+                f"{number_of(self._n_unread, 'document')} could not be read",
+                where="--exit-status",
+                hint="leave it out to see the reasons",
+            )
         return 0 if self._n_with == self._n_documents else NOT_EACH
 
 
@@ -406,8 +420,11 @@ def _check_format(output_format: str, given: Predict) -> None:
     }
     for name, value in asked.items() if output_format in reasons else ():
         if value:
-            what = f"cannot be combined with --to {output_format}, which {reasons[output_format]}"
-            raise SettingsError(what, where=name, hint="leave out this option, or add --to jsonl")
+            raise SettingsError(
+                f"cannot be combined with --to {output_format}, which {reasons[output_format]}",
+                where=name,
+                hint="leave out this option, or add --to jsonl",
+            )
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError(
             "needs the output format jsonl or json", where="explain", hint="add --to jsonl"

@@ -207,8 +207,11 @@ def binary_output(output: str | None) -> str:
         check_output(output)
         return output
     if sys.stdout.isatty():
-        what = "the result is binary, and standard output is a terminal"
-        raise SettingsError(what, where="-o", hint="write it to a file with -o")
+        raise SettingsError(
+            "the result is binary, and standard output is a terminal",
+            where="-o",
+            hint="write it to a file with -o",
+        )
     return "-"
 
 
@@ -218,8 +221,11 @@ def refuse_compression(output: str, where: str = "-o") -> None:
     """
     name, compression = suffix_compression(output)
     if compression is not None:
-        hint = f"leave out {output[len(name) :]}, and compress the file afterwards"
-        raise SettingsError(f"{output}: this output cannot be compressed", where=where, hint=hint)
+        raise SettingsError(
+            f"{output}: this output cannot be compressed",
+            where=where,
+            hint=f"leave out {output[len(name) :]}, and compress the file afterwards",
+        )
 
 
 @contextmanager
@@ -259,8 +265,11 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
 
     is_replaced = given.output is None and given.model != "-"
     if is_replaced and (is_url(given.model) or is_written_to(given.model)):
-        what = f"{given.model} is not a regular file, so that the changed model cannot replace it"
-        raise SettingsError(what, where="MODEL", hint="name the new file with -o")
+        raise SettingsError(
+            f"{given.model} is not a regular file, so that the changed model cannot replace it",
+            where="MODEL",
+            hint="name the new file with -o",
+        )
     with model_output(given.model if is_replaced else given.output) as target:
         trained = load_model_file(given.model)
         with open_documents(
@@ -451,8 +460,11 @@ def check_report(path: str | None) -> None:
     from nbtext.report.page.rendering import check_page
 
     if path in STANDARD_OUTPUT_PATHS:
-        what = "the page and the result cannot both go to standard output"
-        raise SettingsError(what, where="--report", hint="name a file")
+        raise SettingsError(
+            "the page and the result cannot both go to standard output",
+            where="--report",
+            hint="name a file",
+        )
     refuse_compression(path, "--report")
     check_suffix(path, HTML_SUFFIXES, "the page is HTML", "--report")
     check_page("--report", path)

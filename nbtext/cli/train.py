@@ -150,9 +150,11 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
         for name in ["unlabeled"] * bool(given.unlabeled) + ["like"] * bool(given.like) + names:
             raise refuse(name, "SOURCE holds only counts, and no documents")
         if given.is_search:
-            what = "best needs texts, but SOURCE is a model, which holds only counts"
-            hint = "name a model, or train on the documents"
-            raise SettingsError(what, where="model", hint=hint)
+            raise SettingsError(
+                "best needs texts, but SOURCE is a model, which holds only counts",
+                where="model",
+                hint="name a model, or train on the documents",
+            )
         from nbtext.artifact.model import load_model_file
         from nbtext.model.growth import refit
 
@@ -206,8 +208,11 @@ def _train(given: Train, is_refit: bool) -> TrainedModel:
 
         like = load_model_file(given.like).fitted
         if any(part.model == VECTORS for part in like.hyperparameters.parts):
-            what = f"{given.like} has word vectors, and not their table"
-            raise SettingsError(what, where="like", hint="give --vectors and its other options")
+            raise SettingsError(
+                f"{given.like} has word vectors, and not their table",
+                where="like",
+                hint="give --vectors and its other options",
+            )
         features, found = like.requested_settings
         settings = {field.name: getattr(found, field.name) for field in fields(found)}
     unlabeled = partial(running.open_documents, given.unlabeled, given.input, given.run)

@@ -83,9 +83,11 @@ class Workers:
         nbtext.model.source_counting.count_blocks.
         """
         if has_own_pattern(task.settings):
-            hint = "leave out --token-pattern or --cluster"
-            what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
-            raise SettingsError(what, where="--token-pattern", hint=hint)
+            raise SettingsError(
+                "a custom pattern cannot be used with --cluster, because workers cannot limit its running time",
+                where="--token-pattern",
+                hint="leave out --token-pattern or --cluster",
+            )
         counted = [
             self._submit(work.count_shard, each, source.settings, task, work.TOKEN_VERSIONS)
             for each in source.shards(n_readers=self._n_threads())
@@ -147,9 +149,10 @@ class Workers:
                 os.makedirs(output, exist_ok=True)
                 names = os.listdir(output)
             except OSError as error:
-                what = f"the folder cannot be created: {reason_of(error)}"
                 raise OutputError(
-                    what, where=output, hint="give a folder in which you can write"
+                    f"the folder cannot be created: {reason_of(error)}",
+                    where=output,
+                    hint="give a folder in which you can write",
                 ) from None
             if any(name.startswith("part-") for name in names):
                 raise OutputError(
@@ -308,9 +311,10 @@ def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:
                 hint="name a file that all can read",
             )
         if not settings.is_local and "://" not in path and not os.path.isabs(path):
-            hint = "give the absolute path"
             raise SettingsError(
-                "a relative path may be a different file on each worker", where=path, hint=hint
+                "a relative path may be a different file on each worker",
+                where=path,
+                hint="give the absolute path",
             )
 
 
@@ -332,20 +336,26 @@ def cluster_errors(address: str) -> Iterator[None]:
     except (NbtextError, MemoryError, BrokenPipeError):
         raise
     except KilledWorker as error:
-        what = "several workers stopped while they processed the same shard"
-        hint = "give them more memory, or fewer threads"
-        raise ClusterError(what, where=address, hint=hint) from error
+        raise ClusterError(
+            "several workers stopped while they processed the same shard",
+            where=address,
+            hint="give them more memory, or fewer threads",
+        ) from error
     except ImportError as error:
-        what = f"nbtext is not installed on the workers ({error})"
-        raise ClusterError(what, where=address, hint="install it there") from error
+        raise ClusterError(
+            f"nbtext is not installed on the workers ({error})",
+            where=address,
+            hint="install it there",
+        ) from error
     except (OSError, TimeoutError) as error:
         if error.filename is not None:  # an error of a file, not of the connection
             raise OutputError(
                 f"cannot be written: {reason_of(error)}", where=str(error.filename)
             ) from error
-        hint = "check that the scheduler is running and has workers"
         raise ClusterError(
-            f"does not answer ({type(error).__name__})", where=address, hint=hint
+            f"does not answer ({type(error).__name__})",
+            where=address,
+            hint="check that the scheduler is running and has workers",
         ) from error
     except Exception as error:
         message = str(error).partition("\n")[0]

@@ -24,9 +24,11 @@ class ClusterSettings(Settings):
 
     def check_values(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:
-            what = f"{self.cluster!r} is not an address"
-            hint = "give tcp://HOST:8786, or local"
-            raise SettingsError(what, where="cluster", hint=hint)
+            raise SettingsError(
+                f"{self.cluster!r} is not an address",
+                where="cluster",
+                hint="give tcp://HOST:8786, or local",
+            )
 
     @property
     def is_local(self) -> bool:

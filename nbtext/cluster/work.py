@@ -165,8 +165,11 @@ def predict_shard(
 def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model_file(path)
     if stamp_of(path) != stamp:
-        what = "is not the same file as on the machine of the command"
-        raise ModelError(what, where=path, hint="put it on a file system that all workers share")
+        raise ModelError(
+            "is not the same file as on the machine of the command",
+            where=path,
+            hint="put it on a file system that all workers share",
+        )
     return model
 
 

@@ -56,8 +56,11 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         from pyarrow.parquet import ParquetFile
 
         if file is None:
-            what = "a Parquet file cannot be read from standard input or a pipe"
-            raise InputError(what, where=stream.path, hint="save it as a file")
+            raise InputError(
+                "a Parquet file cannot be read from standard input or a pipe",
+                where=stream.path,
+                hint="save it as a file",
+            )
         table = ParquetFile(file, pre_buffer=False, buffer_size=ARROW_BLOCK_BYTES)
         start, names = _begin(stream, options, table.schema_arrow, "parquet")
 
@@ -208,9 +211,11 @@ def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
         ) from None
     path = stream.location
     if stream.compression is not None:
-        hint = "unpack it first; its columns are compressed already"
-        what = f"is compressed as a whole with {stream.compression}, which is not supported"
-        raise InputError(what, where=stream.path, hint=hint)
+        raise InputError(
+            f"is compressed as a whole with {stream.compression}, which is not supported",
+            where=stream.path,
+            hint="unpack it first; its columns are compressed already",
+        )
     if not is_regular(path):
         yield None
         return
@@ -359,8 +364,11 @@ def table_of_rows(
         try:
             arrays.append(pa.array([record.get(name) for record in records], kind))
         except (pa.ArrowException, TypeError, OverflowError):
-            what = f"the values of `{name}` are of several types, which one column cannot hold"
-            raise InputError(what, where=path, hint=JSON_LINES_HINT) from None
+            raise InputError(
+                f"the values of `{name}` are of several types, which one column cannot hold",
+                where=path,
+                hint=JSON_LINES_HINT,
+            ) from None
     table = pa.RecordBatch.from_arrays(arrays, names=list(names))
     options = ReadOptions(Encoding("utf-8"), InputSettings())
     return ArrowRows("arrow", path, table, 1, options)
@@ -405,8 +413,9 @@ def convert_arrow_errors(path: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, IndexError) as error:
         reason = str(error).strip().partition("\n")[0]
         short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
-        what = f"is broken: {short or type(error).__name__}"
-        raise InputError(what, where=path, hint="write the file again") from None
+        raise InputError(
+            f"is broken: {short or type(error).__name__}", where=path, hint="write the file again"
+        ) from None
 
 
 def write_parquet(
@@ -460,8 +469,11 @@ def write_arrow(
                     try:
                         arrays[place] = dictionaries[place] = pa.concat_arrays([known, array])
                     except pa.ArrowInvalid:
-                        what = f"the column `{schema.names[place]}` has too many values for its type, {array.type}"
-                        raise InputError(what, where=rows.path, hint=JSON_LINES_HINT) from None
+                        raise InputError(
+                            f"the column `{schema.names[place]}` has too many values for its type, {array.type}",
+                            where=rows.path,
+                            hint=JSON_LINES_HINT,
+                        ) from None
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
@@ -483,9 +495,10 @@ def _change_tables(
                 schema = schema.append(pa.field(column.name, _type_of(column)))
             yield schema, rows
         elif not rows.table.schema.equals(old_schema):
-            hint = "write the rows of each file to a file of its own"
             raise InputError(
-                "its columns are not those of the first file", where=rows.path, hint=hint
+                "its columns are not those of the first file",
+                where=rows.path,
+                hint="write the rows of each file to a file of its own",
             )
         new_labels = {row: label for row, label in sorted(labels.items()) if label is not None}
         for name in settings.label_names if new_labels else ():
@@ -549,8 +562,11 @@ def _replace_labels(
         new = pa.array(values, kind if is_list else pa.string()).cast(kind)
         return _replace_rows(column, labels, new)
     except (pa.ArrowException, TypeError, ValueError):
-        what = f"a new label does not fit into the column `{name}`, whose type is {kind}"
-        raise InputError(what, where=path, hint=JSON_LINES_HINT) from None
+        raise InputError(
+            f"a new label does not fit into the column `{name}`, whose type is {kind}",
+            where=path,
+            hint=JSON_LINES_HINT,
+        ) from None
 
 
 def _type_of(column: Column) -> Any:

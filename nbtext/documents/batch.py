@@ -332,9 +332,11 @@ class Batch:
         for row, label in enumerate(self.labels):
             if isinstance(label, tuple) and len(label) != 1:
                 names = f" ({format_names(label, MAX_LABELS_SHOWN)})" if label else ""
-                what = f"the document has {number_of(len(label), 'label')}{names}, but exactly one is expected"
-                hint = "give documents with one label each"
-                raise InputError(what, where=self.place(row), hint=hint)
+                raise InputError(
+                    f"the document has {number_of(len(label), 'label')}{names}, but exactly one is expected",
+                    where=self.place(row),
+                    hint="give documents with one label each",
+                )
             found.append(label[0] if isinstance(label, tuple) else label)
         return found
 
@@ -861,9 +863,11 @@ def read_group(value: str | None, split: Split) -> str:
     """
     group = name_of(value)
     if group is None:
-        what = f"the document has no `{split.field}`"
         option = split.option.replace("_", "-")
-        raise InputError(what, hint=f"--{option} needs a value for each document")
+        raise InputError(
+            f"the document has no `{split.field}`",
+            hint=f"--{option} needs a value for each document",
+        )
     if split.period:
         # only then, because the import takes time
         from nbtext.documents.times import read_period, refuse_time
@@ -922,7 +926,8 @@ def check_label(label: str, *, where: str = "") -> None:
     characters.
     """
     if len(label) > MAX_LABEL_CHARACTERS:
-        what = f"the label {label[:20]}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}"
         raise InputError(
-            what, where=where, hint="check which column or key holds the labels: --label-field"
+            f"the label {label[:20]}… has {len(label):,} characters; the maximum is {MAX_LABEL_CHARACTERS:,}",
+            where=where,
+            hint="check which column or key holds the labels: --label-field",
         )

@@ -182,8 +182,9 @@ def encoding_of(settings: InputSettings) -> Encoding:
     name = DEFAULT_ENCODING if settings.encoding is None else settings.encoding
     codec = find_codec(name, is_web=False)
     if codec is None:
-        what = f"there is no encoding {name!r}"
-        raise SettingsError(what, where="encoding", hint="try utf-8, latin-1 or cp1252")
+        raise SettingsError(
+            f"there is no encoding {name!r}", where="encoding", hint="try utf-8, latin-1 or cp1252"
+        )
     return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding is not None)
 
 
@@ -233,8 +234,10 @@ def check_text_width(text: str) -> None:
     Multilingual Plane.
     """
     if len(text) > MAX_WIDE and sys.getsizeof(text) > WIDE_BYTES * len(text):
-        what = f"the text has more than {MAX_WIDE:,} characters, and emoji or other characters of four bytes among them"
-        raise InputError(what, hint="split the document")
+        raise InputError(
+            f"the text has more than {MAX_WIDE:,} characters, and emoji or other characters of four bytes among them",
+            hint="split the document",
+        )
 
 
 class DecodedLines(NamedTuple):

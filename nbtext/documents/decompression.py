@@ -98,8 +98,11 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
         if size:
             yield b"".join(unpacked)
     if unpacker is not None:
-        hint = "copy or download the file again"
-        raise InputError(f"the {compression} data is truncated", where=where, hint=hint)
+        raise InputError(
+            f"the {compression} data is truncated",
+            where=where,
+            hint="copy or download the file again",
+        )
 
 
 def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
@@ -149,8 +152,11 @@ def check_compression(path: str, head: bytes, *, where: str = "") -> str | None:
     compression = compression_of(head)
     suffix = suffix_compression(path)[1]
     if compression is None and suffix is not None:
-        what = f"the suffix is that of {suffix}, but the content is not {suffix}"
-        raise InputError(what, where=where, hint="rename it")
+        raise InputError(
+            f"the suffix is that of {suffix}, but the content is not {suffix}",
+            where=where,
+            hint="rename it",
+        )
     return compression
 
 

@@ -156,17 +156,19 @@ def read_weight(value: Any, name: str) -> int:
     """
     text = name_of(value)
     if text is None:
-        hint = "--weight-field needs a number for each document"
-        raise InputError(f"the document has no `{name}`", hint=hint)
+        raise InputError(
+            f"the document has no `{name}`", hint="--weight-field needs a number for each document"
+        )
     try:
         weight = float(text)
     except ValueError:
         weight = 0.0
     units = round(weight * WEIGHT_UNIT) if 0 < weight <= MAX_WEIGHT else 0
     if not units:
-        what = f"the weight `{name}` is {text[:MAX_CHARACTERS_OF_EACH]!r}"
-        hint = f"give a number from 1/{WEIGHT_UNIT} to {MAX_WEIGHT:,}"
-        raise InputError(what, hint=hint)
+        raise InputError(
+            f"the weight `{name}` is {text[:MAX_CHARACTERS_OF_EACH]!r}",
+            hint=f"give a number from 1/{WEIGHT_UNIT} to {MAX_WEIGHT:,}",
+        )
     return units
 
 
@@ -206,9 +208,10 @@ def read_shares(value: Any, name: str) -> SoftLabel | None:
     if total != 1 and all(share in (0, 1) for share in shares.values()):
         return None  # an object of 0 and 1 for each of several labels
     if not (min(shares.values()) >= 0 and abs(total - 1) <= SHARES_TOLERANCE):  # also of NaN
-        what = f"the shares of `{name}` should be at least 0 and sum to 1, not {total:g}"
-        hint = "divide numbers of votes by their sum, which --weight-field can name"
-        raise InputError(what, hint=hint)
+        raise InputError(
+            f"the shares of `{name}` should be at least 0 and sum to 1, not {total:g}",
+            hint="divide numbers of votes by their sum, which --weight-field can name",
+        )
     return SoftLabel(tuple((label, share) for label, share in sorted(shares.items()) if share))
 
 
@@ -224,14 +227,18 @@ def read_label(value: Any, name: str, settings: InputSettings) -> Label | SoftLa
     if isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, NESTED):
-                what = f"`{name}` has an item that is a list or an object"
-                raise InputError(what, hint=_hint_of_keys(item, name))
+                raise InputError(
+                    f"`{name}` has an item that is a list or an object",
+                    hint=_hint_of_keys(item, name),
+                )
         return collect_labels(value)
     if isinstance(value, dict):
         if (shares := read_shares(value, name)) is not None:
             return shares
-        what = f"`{name}` is an object, expected a text, a number or a list"
-        raise InputError(what, hint=_hint_of_keys(value, name))
+        raise InputError(
+            f"`{name}` is an object, expected a text, a number or a list",
+            hint=_hint_of_keys(value, name),
+        )
     return split_label(text_of(value), settings)
 
 
@@ -271,8 +278,10 @@ def read_indicators(
     for (name, label), value, text in zip(labels.items(), values, texts, strict=True):
         has_label = value is not MISSING_KEY and HAS_LABEL.get((text or "").lower())
         if has_label is None:
-            what = f"`{name}` is {(text or '')[:MAX_CHARACTERS_OF_EACH]!r}, expected 0 or 1"
-            raise InputError(what, hint=INDICATOR_FIELDS_HINT if text is not None else FIELDS_HINT)
+            raise InputError(
+                f"`{name}` is {(text or '')[:MAX_CHARACTERS_OF_EACH]!r}, expected 0 or 1",
+                hint=INDICATOR_FIELDS_HINT if text is not None else FIELDS_HINT,
+            )
         if has_label:
             found.append(label)
     return found[0] if len(found) == 1 else tuple(found)
@@ -408,8 +417,11 @@ def find_fields(
         delimiter = find_delimiter(",".join(shown), {name})
         if delimiter and name not in shown:
             hint = f"give {delimiter}"
-        what = f"no column `{name}`; the columns{of_row} are: {format_names(shown)}"
-        raise InputError(what, where=where, hint=hint)
+        raise InputError(
+            f"no column `{name}`; the columns{of_row} are: {format_names(shown)}",
+            where=where,
+            hint=hint,
+        )
 
     option = "label_fields" if settings.label_fields else "label_field"
     default = None if "label_field" in settings.remembered else DEFAULTS.label_field
@@ -477,8 +489,9 @@ def check_needed(path: str, settings: InputSettings, *, has_fields: bool = False
     if settings.label_fields and (has_fields or not is_remembered):
         needed["label_fields"] = "columns or keys of labels"
     for option, what in needed.items():
-        hint = "give JSON lines or a table as SOURCE"
-        raise SettingsError(f"{path} has no {what}", where=option, hint=hint)
+        raise SettingsError(
+            f"{path} has no {what}", where=option, hint="give JSON lines or a table as SOURCE"
+        )
 
 
 def format_names(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:

@@ -197,11 +197,8 @@ def list_tree(
     if not tree.files:
         numbers = Counter(reason for _, reason in tree.skipped)
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(numbers.items()))
-        what = (
-            f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}"
-        )
         raise InputError(
-            what,
+            f"the directory contains no file that nbtext reads{f' ({skipped})' if skipped else ''}",
             where=streams.name_source(root),
             hint="give a directory that contains text files",
         )
@@ -431,8 +428,9 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
                 return []
             raise _refuse_mixed(root, tables_and_mboxes, file)
     if matrices:
-        hint = "name the matrix files themselves"
-        raise InputError(f"contains a matrix, {matrices[0]}", where=root, hint=hint)
+        raise InputError(
+            f"contains a matrix, {matrices[0]}", where=root, hint="name the matrix files themselves"
+        )
     tree.skipped += skipped
     return collections
 
@@ -482,11 +480,11 @@ def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
         stem = os.path.splitext(suffix_compression(name)[0])[0]
         patterns[f"*{name[len(stem) :]}" if file.suffix[1:].isalpha() else name] = None
     excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
-    what = (
-        f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}"
+    return InputError(
+        f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}",
+        where=root,
+        hint=f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files",
     )
-    hint = f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files"
-    return InputError(what, where=root, hint=hint)
 
 
 def is_directory(path: str) -> bool:

@@ -251,8 +251,11 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
     suffix = content_suffix(path)
     others = OTHER_SUFFIXES.union(*(record.suffixes for record in _records))
     if suffix in others.difference(own):
-        hint = f"name a file that ends with {', '.join(own)}"
-        raise SettingsError(f"{what}; {path} says {suffix}", where=where, hint=hint)
+        raise SettingsError(
+            f"{what}; {path} says {suffix}",
+            where=where,
+            hint=f"name a file that ends with {', '.join(own)}",
+        )
 
 
 def begins_as_mail(

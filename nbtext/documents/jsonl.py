@@ -171,8 +171,10 @@ def check_values(text: str) -> None:
     if len(text) > LARGE_CHARACTERS and has_more_values(
         text.encode("utf-8", "surrogatepass"), MAX_JSON_VALUES
     ):
-        what = f"the JSON has more than {MAX_JSON_VALUES:,} values"
-        raise InputError(what, hint="leave out other keys, or split the document")
+        raise InputError(
+            f"the JSON has more than {MAX_JSON_VALUES:,} values",
+            hint="leave out other keys, or split the document",
+        )
 
 
 def has_more_values(data: bytes, maximum: int) -> bool:
@@ -367,8 +369,7 @@ def _read_item(text: _Text) -> Item:
                 value = too_long(text.limit)
             return Item(value, len(exact), repaired, gap, exact if text.keeps_rows else "")
         if len(text.buffer) - text.at > most:
-            hint = "divide it, if the JSON is not broken"
-            raise text.error(too_long(text.limit).what, hint)
+            raise text.error(too_long(text.limit).what, "divide it, if the JSON is not broken")
         if text.is_ended:
             raise text.error(f"broken JSON: {broken}")
         text.read_more()

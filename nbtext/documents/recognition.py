@@ -146,8 +146,9 @@ def refuse_container(path: str, suffix: str, start: bytes) -> None:
         name, suffixes, beginning, hint = row.split(" | ")
         is_begun = beginning and re.match(beginning.encode(), start, re.MULTILINE)
         if is_begun or suffix in suffixes.split():
-            what = f"is {name}, whose lines are not documents"
-            raise InputError(what, where=path, hint=hint + ANY_LINES)
+            raise InputError(
+                f"is {name}, whose lines are not documents", where=path, hint=hint + ANY_LINES
+            )
 
 
 def may_begin(head: bytes, magics: Iterable[bytes]) -> bool:

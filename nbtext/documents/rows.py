@@ -111,8 +111,11 @@ class OutputTarget:
     def refuse_terminal(self) -> None:
         """Raise SettingsError if people would see a binary format."""
         if self.is_terminal:
-            what = "the result is binary, and standard output is a terminal"
-            raise SettingsError(what, where="-o", hint="write it to a file with -o")
+            raise SettingsError(
+                "the result is binary, and standard output is a terminal",
+                where="-o",
+                hint="write it to a file with -o",
+            )
 
 
 def check_new(
@@ -124,8 +127,9 @@ def check_new(
     """
     for column in columns:
         if column.name in names:
-            what = f"there is a {kind} `{column.name}` already"
-            raise InputError(what, where=where, hint=PREFIX_HINT)
+            raise InputError(
+                f"there is a {kind} `{column.name}` already", where=where, hint=PREFIX_HINT
+            )
 
 
 @frozen
@@ -197,8 +201,10 @@ class TextRows:
             return content + end
         labels = label if isinstance(label, list) else [label]
         if unfit := [each for each in labels if not each or any(map(str.isspace, each))]:
-            what = f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow"
-            raise InputError(what, hint=JSON_LINES_HINT)
+            raise InputError(
+                f"the label {unfit[0]!r} is empty or contains a space, which the fastText format does not allow",
+                hint=JSON_LINES_HINT,
+            )
         words = [f"{LABEL_PREFIX}{each}" for each in labels]
         if rest := remove_labels(content):
             words.append(rest)
@@ -239,8 +245,9 @@ class ObjectRows(TextRows):
             raise InputError("broken JSON", hint="each row is one object") from None
         for name, number in Counter(names).items():
             if number > 1:
-                what = f"the object has several keys `{name}`"
-                raise InputError(what, hint="give each value a key of its own")
+                raise InputError(
+                    f"the object has several keys `{name}`", hint="give each value a key of its own"
+                )
         check_new(changed.nested, names, kind="key")
         values = {column.name: value for column, value in zip(changed.nested, added, strict=True)}
         comma, colon = (", ", ": ") if _spaced_key.match(text.lstrip(JSON_BLANKS)) else (",", ":")
@@ -411,8 +418,10 @@ class TableRows(TextRows):
             return self._escape(cell)
         if self.is_plain:
             if any(mark in cell for mark in (self.separator, "\n", "\r")):
-                what = f"no column can hold {cell!r}, because none is quoted"
-                raise InputError(what, hint="leave out --escape none, or write JSON lines")
+                raise InputError(
+                    f"no column can hold {cell!r}, because none is quoted",
+                    hint="leave out --escape none, or write JSON lines",
+                )
             return cell
         has_quotes = cell.lstrip(" ").startswith('"') if self.format == "tsv" else '"' in cell
         if self.is_quoted or has_quotes or self.separator in cell or "\n" in cell or "\r" in cell:
@@ -461,9 +470,8 @@ def write_text(
                 except UnicodeEncodeError as error:
                     what = f"{text[error.start]!r} cannot be written in the encoding of the file"
                     what += f", {rows.encoding.codec}"
-                    where = f"{rows.path}:{line}"
                     raise InputError(
-                        what, where=where, hint="convert the file to UTF-8 first"
+                        what, where=f"{rows.path}:{line}", hint="convert the file to UTF-8 first"
                     ) from None
 
             if rows.is_start:
@@ -473,11 +481,17 @@ def write_text(
                     mark = rows.bom
                     parts.append(encode(1, rows.write_head(each)))
                 elif rows.format == "json":
-                    what = "a .json file is one array, and several arrays cannot be written to one file"
-                    raise InputError(what, where=rows.path, hint=APART_HINT)
+                    raise InputError(
+                        "a .json file is one array, and several arrays cannot be written to one file",
+                        where=rows.path,
+                        hint=APART_HINT,
+                    )
                 elif rows.layout != first.layout:
-                    what = f"its columns, separator, encoding or line ends are not those of {first.path}"
-                    raise InputError(what, where=rows.path, hint=APART_HINT)
+                    raise InputError(
+                        f"its columns, separator, encoding or line ends are not those of {first.path}",
+                        where=rows.path,
+                        hint=APART_HINT,
+                    )
             columns = each.nested if isinstance(rows, ObjectRows) else each.flat
             values = (
                 zip(*(column.values for column in columns), strict=True)
@@ -576,9 +590,11 @@ def read_fields(rows: Any, row: int) -> dict[str, Any] | None:
         try:
             values[name] = _plain(value)  # type: ignore[index]
         except TypeError:
-            what = f"JSON cannot hold the value of the column `{name}`, whose type is {type(value).__name__}"
-            hint = "write the format of SOURCE, or read without this column"
-            raise InputError(what, where=rows.path if rows is not None else "", hint=hint) from None
+            raise InputError(
+                f"JSON cannot hold the value of the column `{name}`, whose type is {type(value).__name__}",
+                where=rows.path if rows is not None else "",
+                hint="write the format of SOURCE, or read without this column",
+            ) from None
     return values
 
 

@@ -400,8 +400,10 @@ class Source:
         encoding = stream.decode(options.encoding) if found.is_text else options.encoding
         is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
         if shard.byte_range is not None and is_whole:
-            what = f"a file of the format {found.name} can be read only as a whole, not a range of its bytes"
-            raise InputError(what, where=stream.path)
+            raise InputError(
+                f"a file of the format {found.name} can be read only as a whole, not a range of its bytes",
+                where=stream.path,
+            )
         blocks = found.load("reader")(
             stream, replace(options, encoding=encoding, settings=settings)
         )
@@ -452,9 +454,11 @@ class Source:
             path = shard.paths[0]
             size = streams.file_size(path)
             if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
-                what = "the workers of a cluster cannot read standard input or a pipe"
-                hint = "save it as a file that all workers can read"
-                raise InputError(what, where=path, hint=hint)
+                raise InputError(
+                    "the workers of a cluster cannot read standard input or a pipe",
+                    where=path,
+                    hint="save it as a file that all workers can read",
+                )
             if size is None or size <= n_bytes or not _is_splittable(path, self.settings):
                 shards.append(shard)
                 continue
@@ -548,8 +552,11 @@ def check_input(settings: InputSettings) -> None:
     if settings.delimiter is not None and (
         len(settings.delimiter) != 1 or settings.delimiter in '"\\\r\n'
     ):
-        hint = f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}"
-        raise SettingsError("is not a delimiter", where="delimiter", hint=hint)
+        raise SettingsError(
+            "is not a delimiter",
+            where="delimiter",
+            hint=f"write one character, or {', '.join(name for name in DELIMITERS if name.isalpha())}",
+        )
 
 
 def _reader_of(path: str, settings: InputSettings) -> str:
@@ -589,8 +596,11 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
     None: whole files.
     """
     if settings.query is not None and not (found and found.has_queries):
-        hint = "--query selects rows of a SQLite file, or of a database at a URL"
-        raise InputError("is not a database", where=name, hint=hint)
+        raise InputError(
+            "is not a database",
+            where=name,
+            hint="--query selects rows of a SQLite file, or of a database at a URL",
+        )
     if settings.table_options and not (found and found.name in ("csv", "tsv")):
         where = settings.table_options[0]
         raise SettingsError(
@@ -600,14 +610,16 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
         )
     is_writable = found is not None and found.writes(FOR_COLUMNS)
     if settings.rows_for == VALUES and not is_writable:
-        hint = "write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table"
-        raise InputError("has no columns or keys that hold predictions", where=name, hint=hint)
-    if settings.rows_for == FOR_COLUMNS and not is_writable:
-        what = (
-            f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
-        )
         raise InputError(
-            what, where=name, hint="--input-format names the format of standard input or a pipe"
+            "has no columns or keys that hold predictions",
+            where=name,
+            hint="write it with nbtext predict --to jsonl (or json, tsv, csv), or give a table",
+        )
+    if settings.rows_for == FOR_COLUMNS and not is_writable:
+        raise InputError(
+            f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}",
+            where=name,
+            hint="--input-format names the format of standard input or a pipe",
         )
 
 

@@ -125,8 +125,11 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     path = stream.location
     name = stream.path
     if stream.compression is not None or is_url(path) or not is_regular(path):
-        what = "a SQLite database can be read only from a local file"
-        raise InputError(what, where=name, hint="save it as a file, and unpack it")
+        raise InputError(
+            "a SQLite database can be read only from a local file",
+            where=name,
+            hint="save it as a file, and unpack it",
+        )
     query = options.settings.query
     with closing(_connect(path)) as connection:
         try:
@@ -136,8 +139,11 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 found = connection.execute(ALL_TABLES).fetchall()
                 tables = sorted(str(table) for (table,) in found)
                 if len(tables) != 1:
-                    what = f"has not one table, but: {format_names(tables)}"
-                    raise InputError(what, where=name, hint=QUERY_NEEDED)
+                    raise InputError(
+                        f"has not one table, but: {format_names(tables)}",
+                        where=name,
+                        hint=QUERY_NEEDED,
+                    )
                 query = f"select * from {quote_name(tables[0])}"
             # SQLite creates a view of a `select` statement only
             connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
@@ -213,12 +219,12 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
     if url.lower().startswith("sqlite"):
         raise InputError("SQLite has files, not URLs", where=path, hint="give the path of the file")
     if query is None:
-        what = "a database cannot be read without a query"
-        raise InputError(what, where=path, hint=QUERY_NEEDED)
+        raise InputError("a database cannot be read without a query", where=path, hint=QUERY_NEEDED)
     statement = _quoted.sub(" ", query).strip().rstrip(";")
     if ";" in statement or not _select.match(statement):
-        what = "the query fails: it is not one select statement"
-        raise InputError(what, where=path, hint=QUERY_HINT)
+        raise InputError(
+            "the query fails: it is not one select statement", where=path, hint=QUERY_HINT
+        )
     try:
         import sqlalchemy
     except ImportError:
@@ -309,8 +315,11 @@ def write_sqlite(
         if connection.execute(
             "select 1 from sqlite_schema where lower(name) = lower(?)", (table,)
         ).fetchone():
-            what = f"{target.path} has a table `{table}` already"
-            raise SettingsError(what, where="table", hint="give the new table another name")
+            raise SettingsError(
+                f"{target.path} has a table `{table}` already",
+                where="table",
+                hint="give the new table another name",
+            )
         first: SqlRows | None = None
         for rows, columns, _, labels in changed:
             assert isinstance(rows, SqlRows)
@@ -318,9 +327,10 @@ def write_sqlite(
                 first = rows
                 connection.execute(_create_table(table, rows, columns))
             elif rows.names != first.names:
-                hint = "write the rows of each source to a table of its own"
                 raise InputError(
-                    f"its columns are not those of {first.path}", where=rows.path, hint=hint
+                    f"its columns are not those of {first.path}",
+                    where=rows.path,
+                    hint="write the rows of each source to a table of its own",
                 )
             marks = ", ".join("?" * (len(rows.names) + len(columns)))
             new = []
@@ -404,5 +414,8 @@ def _open_database(target: OutputTarget) -> Iterator[sqlite3.Connection]:
                 with open(opened, "rb") as made, target.open() as file:
                     copyfileobj(made, file)
     except sqlite3.Error as error:
-        hint = "name a new file, or a SQLite file that can be written"
-        raise OutputError(f"cannot be written: {error}", where=path, hint=hint) from None
+        raise OutputError(
+            f"cannot be written: {error}",
+            where=path,
+            hint="name a new file, or a SQLite file that can be written",
+        ) from None

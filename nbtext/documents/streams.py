@@ -432,8 +432,10 @@ def _resolve(url: str) -> Iterator[tuple[Any, str, bool]]:
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
-            what = f"{scheme}:// needs another package: {error}"
-            raise InputError(what, where=hide_credentials(url, is_source=True)) from None
+            raise InputError(
+                f"{scheme}:// needs another package: {error}",
+                where=hide_credentials(url, is_source=True),
+            ) from None
         yield system, path, scheme in HTTP
 
 

@@ -329,8 +329,10 @@ class LineFeed:
     def _check_open(self, size: int) -> None:
         limit = self.dialect.limit
         if self.dialect.is_csv and size > limit:
-            what = f"the row that begins here does not end within {limit:,} characters"
-            raise InputError(what, hint=f"close an open quote; {QUOTE_HINT}")
+            raise InputError(
+                f"the row that begins here does not end within {limit:,} characters",
+                hint=f"close an open quote; {QUOTE_HINT}",
+            )
 
 
 def _has(data: bytes, mark: bytes) -> bool:
@@ -517,8 +519,10 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
 def check_separators(line: str, separator: str) -> None:
     """Raise InputError if a line has so many columns that they would fill the memory."""
     if line.count(separator) > MAX_ROW_COLUMNS:
-        what = f"the row has more than {MAX_ROW_COLUMNS:,} separators"
-        raise InputError(what, hint="check the format of the file")
+        raise InputError(
+            f"the row has more than {MAX_ROW_COLUMNS:,} separators",
+            hint="check the format of the file",
+        )
 
 
 class TsvReader:
@@ -788,9 +792,10 @@ def read_table(
     origin = origin_of(stream.path)
     head = stream.head()
     if b"\r" in head and b"\n" not in head:
-        what = "its lines end with a carriage return alone"
         raise InputError(
-            what, where=stream.path, hint="convert the line ends, such as by tr '\\r' '\\n'"
+            "its lines end with a carriage return alone",
+            where=stream.path,
+            hint="convert the line ends, such as by tr '\\r' '\\n'",
         )
     text = head.lstrip(b"\r\n")
     lines = text.decode("utf-8", "replace").split("\n", 2)

@@ -361,8 +361,11 @@ def assign_folds(documents: DocumentTable, settings: FoldSettings) -> Integers:
         possible = "use 2" if n_documents == 2 else f"use 2 to {n_documents}"
         usual = "10 is usual" if n_documents >= 10 else possible
         hint = usual if n_documents > 1 else "give at least 2 documents"
-        what = f"{n_folds} folds need at least as many documents; found {n_documents}"
-        raise SettingsError(what, where="folds", hint=hint)
+        raise SettingsError(
+            f"{n_folds} folds need at least as many documents; found {n_documents}",
+            where="folds",
+            hint=hint,
+        )
     contents = number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)
     if folds.min() == folds.max():
@@ -399,8 +402,11 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
-        what = f"{n_folds} folds need {n_folds} groups; found {len(names)}"
-        raise SettingsError(what, where="folds", hint="use fewer")
+        raise SettingsError(
+            f"{n_folds} folds need {n_folds} groups; found {len(names)}",
+            where="folds",
+            hint="use fewer",
+        )
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
     folds = np.zeros(len(names), dtype=np.int64)

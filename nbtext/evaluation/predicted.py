@@ -268,9 +268,9 @@ class PredictionsFile:
             if wanted is not None and _find(row, wanted) is MISSING_KEY:
                 if given.label is None:
                     raise KeyError(wanted)
-                hint = "name it with --predicted-field or --probability-field"
                 raise InputError(
-                    f"no column or key `{wanted}`, found {format_names(list(row))}", hint=hint
+                    f"no column or key `{wanted}`, found {format_names(list(row))}",
+                    hint="name it with --predicted-field or --probability-field",
                 )
         prefix, label, ending = name.rpartition("label")
         beside = row if label and ending in ("", "s") else {}  # what nbtext predict writes
@@ -316,9 +316,10 @@ class PredictionsFile:
         ids.
         """
         if self._is_in_order and self._n_documents != self._n_records:
-            what = f"has no ids, and {self._n_records:,} predictions for {self._n_documents:,} documents"
             raise InputError(
-                what, where=self._path, hint="write SOURCE exactly as in the nbtext predict command"
+                f"has no ids, and {self._n_records:,} predictions for {self._n_documents:,} documents",
+                where=self._path,
+                hint="write SOURCE exactly as in the nbtext predict command",
             )
 
     def of(self, batch: Batch) -> Predictions:
@@ -342,9 +343,10 @@ class PredictionsFile:
         keys = [IN_ORDER] * n if self._is_in_order else batch.ids
         records = [self._record(identity) for identity in keys]
         if not self._classes and not is_several:
-            hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
             raise InputError(
-                "no record of the file has a predicted label", where=self._path, hint=hint
+                "no record of the file has a predicted label",
+                where=self._path,
+                hint="write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label",
             )
         places = {label: place for place, label in enumerate(self._classes)}
         best = [

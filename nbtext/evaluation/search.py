@@ -156,8 +156,11 @@ def list_searched(
 ) -> list[Candidate]:
     """Return the candidates of a search for the documents of a source; see `list_candidates`."""
     if source.first_matrix() is not None:
-        hint = "give texts, or choose one model"
-        raise SettingsError("best needs texts, but SOURCE is a matrix", where="model", hint=hint)
+        raise SettingsError(
+            "best needs texts, but SOURCE is a matrix",
+            where="model",
+            hint="give texts, or choose one model",
+        )
     return list_candidates(replace(features, fields=source.field_names), settings, given)
 
 
@@ -382,10 +385,9 @@ class Searching:
         self.n_documents = len(corpus.sample)
         if self.n_documents < N_FINALIST_FOLDS:
             found = number_of(self.n_documents, "document")
-            hint = "name a model with ‹model›"
             raise InputError(
                 f"a model search needs at least {N_FINALIST_FOLDS} documents; found {found}",
-                hint=hint,
+                hint="name a model with ‹model›",
             )
         self.kind = TASKS[corpus.task]
         evaluator = self.kind.load("evaluator")

@@ -40,8 +40,11 @@ class _Finder:
     def __init__(self, settings: FeatureSettings) -> None:
         for name, default in OF_WORDS.items():
             if settings.analyzer != "word" and getattr(settings, name) != default:
-                hint = "leave out this option, or use ‹analyzer=word›"
-                raise SettingsError("needs features of words", where=name, hint=hint)
+                raise SettingsError(
+                    "needs features of words",
+                    where=name,
+                    hint="leave out this option, or use ‹analyzer=word›",
+                )
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
@@ -217,15 +220,19 @@ def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
             pattern = re.compile(settings.token_pattern or "")
     except FutureWarning as error:  # Python has no POSIX classes, and would match other characters
         what = str(error).replace("Possible", "possible")
-        hint = "write \\[ for a bracket in a set, and \\w for letters and digits"
         raise SettingsError(
-            f"invalid regular expression: {what}", where="token_pattern", hint=hint
+            f"invalid regular expression: {what}",
+            where="token_pattern",
+            hint="write \\[ for a bracket in a set, and \\w for letters and digits",
         ) from None
     except (re.error, OverflowError, RecursionError) as error:
         raise SettingsError(f"invalid regular expression: {error}", where="token_pattern") from None
     if pattern.groups > 1:
-        what = f"{pattern.groups} capturing groups; at most one is allowed, which is the token"
-        raise SettingsError(what, where="token_pattern", hint="write (?:...) for the others")
+        raise SettingsError(
+            f"{pattern.groups} capturing groups; at most one is allowed, which is the token",
+            where="token_pattern",
+            hint="write (?:...) for the others",
+        )
     return pattern
 
 
@@ -307,9 +314,11 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
 
 
 def _too_long(where: str) -> InputError:
-    what = f"a text has more than {MAX_TEXT_CHARACTERS:,} characters, which is too long for a custom token pattern"
-    hint = "use the default pattern, or divide such texts"
-    return InputError(what, where=where, hint=hint)
+    return InputError(
+        f"a text has more than {MAX_TEXT_CHARACTERS:,} characters, which is too long for a custom token pattern",
+        where=where,
+        hint="use the default pattern, or divide such texts",
+    )
 
 
 @contextmanager
@@ -343,9 +352,11 @@ def regex_timeout(columns: Sequence[Sequence[str]]) -> Iterator[None]:
         if left > 0 or not is_matching:
             signal.setitimer(signal.ITIMER_VIRTUAL, max(left, LATER_SECONDS))
             return
-        what = "matching the token pattern with these texts takes too long"
-        hint = "simplify the pattern: avoid nested repetitions such as (a+)+"
-        raise InputError(what, where="‹token_pattern›", hint=hint)
+        raise InputError(
+            "matching the token pattern with these texts takes too long",
+            where="‹token_pattern›",
+            hint="simplify the pattern: avoid nested repetitions such as (a+)+",
+        )
 
     handler = signal.signal(signal.SIGVTALRM, stop)
     timer = signal.setitimer(signal.ITIMER_VIRTUAL, limit)

@@ -392,8 +392,9 @@ class DocumentTable:
         units = self.units
         taken = np.bincount(theirs, others.units, len(order) + 1)
         if (taken > np.bincount(mine, units, len(order) + 1)).any():
-            what = "the model was not trained on some of these documents: they are not in its retained sample"
-            raise ModelError(what)
+            raise ModelError(
+                "the model was not trained on some of these documents: they are not in its retained sample"
+            )
         ends = csr.running_sums(units)
         # how much is left of each document, of which equal ones follow each other
         of_kind = ends[1:] - ends[np.searchsorted(mine, mine)]

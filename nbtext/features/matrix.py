@@ -324,8 +324,9 @@ def _named_errors(path: str) -> Iterator[None]:
     try:
         yield
     except _UnfitError as error:
-        what = f"is not a valid matrix file: {error}"
-        raise InputError(what, where=path, hint=VECTORIZE) from None
+        raise InputError(
+            f"is not a valid matrix file: {error}", where=path, hint=VECTORIZE
+        ) from None
 
 
 @contextmanager
@@ -583,12 +584,12 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 try:
                     read(line.rstrip("\r"), number)
                 except _UnfitError as error:
-                    where = f"{stream.path}:{number}"
-                    raise InputError(f"has {error}", where=where) from None
+                    raise InputError(f"has {error}", where=f"{stream.path}:{number}") from None
                 except (ValueError, IndexError, OverflowError):
-                    where = f"{stream.path}:{number}"
                     raise InputError(
-                        "is not a line of a matrix of numbers", where=where, hint=VECTORIZE
+                        "is not a line of a matrix of numbers",
+                        where=f"{stream.path}:{number}",
+                        hint=VECTORIZE,
                     ) from None
         of_column = np.frombuffer(columns, "q")
         width = int(of_column.max(initial=-1)) + 1
@@ -739,8 +740,11 @@ def write_matrix(
                 strict=True,
             )
             if unknown := [label for label in own or () if label not in codes]:
-                what = f"the label {unknown[0]!r} is none of --like, and svmlight holds only the numbers of labels"
-                raise InputError(what, where=matrix.ids[row], hint="write .npz")
+                raise InputError(
+                    f"the label {unknown[0]!r} is none of --like, and svmlight holds only the numbers of labels",
+                    where=matrix.ids[row],
+                    hint="write .npz",
+                )
             code = "-1" if own is None else ",".join(codes[label] for label in own)
             line = " ".join([code, *(f"{column}:{weight!r}" for column, weight in pairs)])
             file.write(f"{line or ' '}\n".encode())

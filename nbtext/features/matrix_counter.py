@@ -129,9 +129,9 @@ class MatrixCounter:
         if names is None:
             return np.arange(matrix.n_features, dtype=np.int32)
         if matrix.is_numbered and self._columns and len(names) != len(self._names):
-            what = f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}"
             raise InputError(
-                what, hint="give matrices with the same columns, or .npz, which has their names"
+                f"the matrix has {len(names):,} columns without names, and another SOURCE has {len(self._names):,}",
+                hint="give matrices with the same columns, or .npz, which has their names",
             )
         blob, offsets, mine, theirs = merge_sorted(
             self._names.blob, self._names.offsets, names.blob, names.offsets
@@ -211,8 +211,10 @@ def check_matrix_width(matrix: Matrix, n_columns: int) -> None:
     """
     is_narrower = matrix.is_width_declared and matrix.n_features < n_columns
     if matrix.n_features > n_columns or is_narrower:
-        what = f"the matrix has {matrix.n_features:,} columns without names, and the model has {n_columns:,}"
-        raise InputError(what, hint=LIKE_HINT)
+        raise InputError(
+            f"the matrix has {matrix.n_features:,} columns without names, and the model has {n_columns:,}",
+            hint=LIKE_HINT,
+        )
 
 
 def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
@@ -226,5 +228,7 @@ def name_numbered(matrix: Matrix, names: Vocabulary) -> Matrix:
 def require_counts(matrix: Matrix, job: str) -> None:
     """Raise ModelError if a matrix holds weights; `job` needs counts."""
     if not matrix.rows.is_counted:
-        hint = "give the texts, or an .npz file of nbtext vectorize"
-        raise ModelError(f"{job} needs counts, and the matrix holds weights", hint=hint)
+        raise ModelError(
+            f"{job} needs counts, and the matrix holds weights",
+            hint="give the texts, or an .npz file of nbtext vectorize",
+        )

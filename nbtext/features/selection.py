@@ -81,8 +81,10 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
     limits = (settings.min_df, settings.max_df)
     low, high = (limit if isinstance(limit, int) else limit * n_documents for limit in limits)
     if high < low and low > n_documents:
-        what = f"{settings.min_df:,} is more than the number of documents, {n_documents:,}"
-        raise SettingsError(what, where="min_df")
+        raise SettingsError(
+            f"{settings.min_df:,} is more than the number of documents, {n_documents:,}",
+            where="min_df",
+        )
     if high < low:
         what = f"{settings.max_df} allows {number_of(high, 'document')} of {n_documents:,}"
         what += f", but ‹min_df› {settings.min_df} needs {low:,g}"

@@ -51,8 +51,11 @@ def _parse_ngrams(text: str) -> tuple[int, int]:
 def _check_ngrams(ngrams: tuple[int, int], where: str) -> None:
     shortest, longest = ngrams
     if not 1 <= shortest <= longest:
-        hint = "write 1,2 for words and pairs of words"
-        raise SettingsError(f"{shortest},{longest} is not a range", where=where, hint=hint)
+        raise SettingsError(
+            f"{shortest},{longest} is not a range",
+            where=where,
+            hint="write 1,2 for words and pairs of words",
+        )
     if longest > LONGEST_NGRAM:
         raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where=where)
 
@@ -274,9 +277,11 @@ class FeatureSettings(Settings):
             if limit > MAX_OPTION_NUMBER:
                 raise SettingsError(f"is more than {MAX_OPTION_NUMBER:,}", where=option)
             if not (limit >= 1 if isinstance(limit, int) else 0 <= limit <= 1):
-                what = f"{limit:g} is neither a number of documents nor a proportion of them"
-                hint = "give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point"
-                raise SettingsError(what, where=option, hint=hint)
+                raise SettingsError(
+                    f"{limit:g} is neither a number of documents nor a proportion of them",
+                    where=option,
+                    hint="give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point",
+                )
         if self.select is not None and not 1 <= self.select[1] <= MAX_OPTION_NUMBER:
             raise SettingsError(
                 f"{self.select[1]} is not a number from 1 to {MAX_OPTION_NUMBER:,}", where="select"
@@ -321,8 +326,11 @@ class FeatureSettings(Settings):
         have more of them.
         """
         if self.hash_bits is not None and self.hash_bits > maximum:
-            what = f"{self.hash_bits} is more than {maximum}; memory holds all columns, used or not"
-            raise SettingsError(what, where="hash_bits", hint="20 is enough for most texts")
+            raise SettingsError(
+                f"{self.hash_bits} is more than {maximum}; memory holds all columns, used or not",
+                where="hash_bits",
+                hint="20 is enough for most texts",
+            )
 
     @property
     def of_views(self) -> tuple[FeatureSettings, ...]:

@@ -218,9 +218,10 @@ class Spill:
         self._announce(needed, self.folder)
         free = shutil.disk_usage(self.folder).free
         if needed is not None and needed > free:
-            what = f"the documents need about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
             raise OutputError(
-                what, where=self.folder, hint="free some space, or set TMPDIR to another folder"
+                f"the documents need about {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free",
+                where=self.folder,
+                hint="free some space, or set TMPDIR to another folder",
             )
         self._files.append(ArrayFile(self.folder))
 

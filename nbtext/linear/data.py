@@ -273,9 +273,9 @@ def sum_columns(
 def check_finite(numbers: NDArray[np.floating] | float) -> None:
     """Raise ModelError if a number is infinite or not a number."""
     if not np.isfinite(numbers).all():
-        hint = "scale the features down, or use a smaller C"
         raise ModelError(
-            "a feature value, or C, is infinite or too large for a linear model", hint=hint
+            "a feature value, or C, is infinite or too large for a linear model",
+            hint="scale the features down, or use a smaller C",
         )
 
 

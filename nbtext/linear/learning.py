@@ -314,9 +314,11 @@ def learn_labels(
     """
     model: LinearModel = settings.linear_model
     if not model.is_one_vs_rest:
-        hint = "use ‹model=svm› or nbsvm, which compare each label with the rest"
-        what = f"{settings.model} cannot be trained on documents with several labels"
-        raise SettingsError(what, where="vectors" if settings.vectors else "model", hint=hint)
+        raise SettingsError(
+            f"{settings.model} cannot be trained on documents with several labels",
+            where="vectors" if settings.vectors else "model",
+            hint="use ‹model=svm› or nbsvm, which compare each label with the rest",
+        )
     check_label_count(data.n_classes, settings.model, "model")
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
     folds = _hold_out_sets(data, settings)

@@ -250,8 +250,10 @@ class CorpusCounts:
     def check_complete(self) -> None:
         """Raise ModelError unless every document is retained."""
         if not self.has_all_documents:
-            what = "this model needs the counts of each document, which SOURCE does not hold"
-            raise ModelError(what, hint="train it on the texts")
+            raise ModelError(
+                "this model needs the counts of each document, which SOURCE does not hold",
+                hint="train it on the texts",
+            )
 
     def sample_over(self, vocabulary: Vocabulary | None) -> DocumentTable:
         """Return the retained documents over the features of another vocabulary."""

@@ -112,14 +112,19 @@ class Explainer:
     def check(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
         if against is not None and not self.model.kind.compares:
-            what = "cannot be used with a multi-label model, which explains each label alone"
-            hint = "leave out this option; other labels are one of the terms"
-            raise SettingsError(what, where="against", hint=hint)
+            raise SettingsError(
+                "cannot be used with a multi-label model, which explains each label alone",
+                where="against",
+                hint="leave out this option; other labels are one of the terms",
+            )
         explained = self.model.class_of(label) if label is not None else None
         other = self.model.class_of(against) if against is not None else None
         if label is not None and explained == other:
-            hint = "give another label, or leave out this option"
-            raise SettingsError("is the same label as ‹label›", where="against", hint=hint)
+            raise SettingsError(
+                "is the same label as ‹label›",
+                where="against",
+                hint="give another label, or leave out this option",
+            )
         return explained, other
 
     def explain_batch(self, batch: Batch, **labels: Any) -> list[Explanation]:

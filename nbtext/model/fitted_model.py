@@ -221,9 +221,9 @@ class FittedModel:
         fitted to.
         """
         if self.input.matrix_columns is not None:
-            hint = "give TextClassifier a matrix with the same columns, or train on texts"
             raise ModelError(
-                "the model was trained on the columns of a matrix, not on words", hint=hint
+                "the model was trained on the columns of a matrix, not on words",
+                hint="give TextClassifier a matrix with the same columns, or train on texts",
             )
 
     @property
@@ -295,8 +295,10 @@ class FittedModel:
         if counts.dtype.kind in "iu" or (weighting.is_counting and weighting.tf == "binary"):
             return weighting.weights(indptr, indices, counts)
         if weighting.is_counting and not self.feature_settings.is_counting:
-            hint = "make the matrix with nbtext vectorize --weighting counts, or with --like MODEL"
-            raise ModelError("this model needs counts, and the matrix contains weights", hint=hint)
+            raise ModelError(
+                "this model needs counts, and the matrix contains weights",
+                hint="make the matrix with nbtext vectorize --weighting counts, or with --like MODEL",
+            )
         return counts
 
     def evidence(self, documents: DocumentTable) -> Evidence:
@@ -339,11 +341,12 @@ class TrainedModel:
         """The counts; ModelError if there are none."""
         if self.load_counts is None:
             if self.fitted.full_features is not None:
-                what = "the model was made smaller: it holds no counts, so it cannot grow or be trained on"
-                raise ModelError(what, hint="use the model in full, or train it again")
-            what = "the command needs the counts of the training documents, which the model file does not hold"
+                raise ModelError(
+                    "the model was made smaller: it holds no counts, so it cannot grow or be trained on",
+                    hint="use the model in full, or train it again",
+                )
             raise ModelError(
-                what,
+                "the command needs the counts of the training documents, which the model file does not hold",
                 hint="train it with ‹keep_sample› N",
             )
         return self.load_counts()
@@ -437,9 +440,9 @@ def parts_fitted_to_documents(model: FittedModel) -> list[str]:
 def check_kinds(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError unless both models give each document one label, or both several."""
     if one.fitted.task.name != other.fitted.task.name:
-        hint = "train the models on the same kind of documents"
         raise ModelError(
-            "one of the models gives documents several labels, and the other gives one", hint=hint
+            "one of the models gives documents several labels, and the other gives one",
+            hint="train the models on the same kind of documents",
         )
 
 
@@ -454,18 +457,22 @@ def check_same_settings(one: TrainedModel, other: TrainedModel) -> None:
     """
     check_kinds(one, other)
     if one.fitted.input.matrix_columns != other.fitted.input.matrix_columns:
-        hint = "train them on matrices with the same columns"
         raise ModelError(
-            "the models were trained on matrices of different width, or one on texts", hint=hint
+            "the models were trained on matrices of different width, or one on texts",
+            hint="train them on matrices with the same columns",
         )
     if one.fitted.label_type != other.fitted.label_type:
-        what = f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}"
-        raise ModelError(what, hint="train the models on labels of one type")
+        raise ModelError(
+            f"the labels of one model are {one.fitted.label_type}, and those of the other {other.fitted.label_type}",
+            hint="train the models on labels of one type",
+        )
     for mine, theirs in zip(
         one.fitted.requested_settings, other.fitted.requested_settings, strict=True
     ):
         names = (field.name for field, _ in list_settings(type(mine)))
         found = describe_difference(mine, theirs, names)
         if found is not None:
-            hint = "train them with the same options, or one with ‹like› set to the other"
-            raise ModelError(f"the models {found}", hint=hint)
+            raise ModelError(
+                f"the models {found}",
+                hint="train them with the same options, or one with ‹like› set to the other",
+            )

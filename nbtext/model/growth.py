@@ -247,8 +247,10 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         _applicable_settings(before, str(changes.get("model", before.model))), **changes
     )
     if needs_all_documents(features, settings) and not counts.has_all_documents:
-        what = f"{settings.model} needs the counts of each document, which the model file does not hold"
-        raise ModelError(what, hint="train it on the texts")
+        raise ModelError(
+            f"{settings.model} needs the counts of each document, which the model file does not hold",
+            hint="train it on the texts",
+        )
     if len(counts.sample):
         fitted = fit_model(counts, features, settings, jobs=jobs)
         return _succeed(fitted, earlier, counts)
@@ -263,9 +265,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     }
     for name, is_wanted in wanted.items():
         if is_wanted:
-            what = "needs retained documents, and the model has none"
-            hint = "train with ‹keep_sample›, or on the texts"
-            raise ModelError(what, where=name, hint=hint)
+            raise ModelError(
+                "needs retained documents, and the model has none",
+                where=name,
+                hint="train with ‹keep_sample›, or on the texts",
+            )
     smoothing = settings.smoothing
     if smoothing is None:
         is_alike = _share_smoothing(before.model, settings.model)
@@ -306,8 +310,10 @@ def _share_smoothing(*names: str) -> bool:
 def check_whole(model: TrainedModel) -> None:
     """Raise ModelError if documents count by probabilities of labels, which are not stored."""
     if model.counts.statistics.is_fractional:
-        what = "the model counts documents by probabilities of labels (‹keywords›), which it does not store"
-        raise ModelError(what, hint="train it again without the documents")
+        raise ModelError(
+            "the model counts documents by probabilities of labels (‹keywords›), which it does not store",
+            hint="train it again without the documents",
+        )
 
 
 def growth_sample_size(model: TrainedModel) -> int | None:
@@ -322,21 +328,23 @@ def check_growth(model: TrainedModel) -> None:
     settings = model.fitted.model_settings
     again = "train it again on all documents"
     if model.fitted.unlabeled is not None:
-        hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
         raise ModelError(
             "the model was also trained on unlabeled documents, whose counts it does not store",
-            hint=hint,
+            hint=f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER",
         )
     cannot = "documents cannot be added to or removed from"
     names = [part.model for part in model.fitted.hyperparameters.parts if part.C is not None]
     if settings.is_linear or names:
         name = " with ".join([settings.model, *names[:1]])
-        what = f"{cannot} {name} models, which are not fitted to sums of counts"
-        raise ModelError(what, hint=again)
+        raise ModelError(
+            f"{cannot} {name} models, which are not fitted to sums of counts", hint=again
+        )
     counts = model.counts
     if not counts.statistics.knows_documents:
-        what = f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word"
-        raise ModelError(what, hint="train on the texts, or convert a pipeline of binary counts")
+        raise ModelError(
+            f"{cannot} this model of a scikit-learn pipeline, which does not store how many documents contain a word",
+            hint="train on the texts, or convert a pipeline of binary counts",
+        )
     if not are_exact(counts.statistics.occurrences) and not counts.statistics.is_fractional:
         raise ModelError(
             f"{cannot} a model of a matrix of weights, whose sums are not exact", hint=again
@@ -351,9 +359,9 @@ def check_growth(model: TrainedModel) -> None:
             if is_of_model
             else "a norm, or relative or log term frequencies,"
         )
-        what = f"a model with {cause} needs the counts of each document, and this one does not retain all documents"
         raise ModelError(
-            what, hint=f"{again}, with ‹keep_sample› N, where N is at least the number of documents"
+            f"a model with {cause} needs the counts of each document, and this one does not retain all documents",
+            hint=f"{again}, with ‹keep_sample› N, where N is at least the number of documents",
         )
 
 
@@ -433,10 +441,9 @@ def _fit_again(
     approximate = [] if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < MIN_SAMPLE_SHARE * (counts.sample_size or 1)
     if counts.task != model.fitted.task.name:
-        hint = "train it again on all documents, or give documents with one label each"
         raise ModelError(
             "the model gives each document one label, and some documents have several, or none",
-            hint=hint,
+            hint="train it again on all documents, or give documents with one label each",
         )
     if approximate and is_too_small:
         selection = earlier.fitted.task.transfer(counts.labels, earlier.fitted.hyperparameters)
@@ -459,10 +466,10 @@ def _succeed(fitted: FittedModel, earlier: FittedModel, counts: CorpusCounts) ->
     """
     for label in fitted.labels:
         if not are_labels_of(earlier.label_type, [label]):
-            what = (
-                f"the label {label!r} is not {earlier.label_type}, and the labels of the model are"
+            raise ModelError(
+                f"the label {label!r} is not {earlier.label_type}, and the labels of the model are",
+                hint="correct it, or train a new model with texts as labels",
             )
-            raise ModelError(what, hint="correct it, or train a new model with texts as labels")
     n_columns = earlier.label_columns
     if n_columns is not None and not are_columns(fitted.labels, n_columns):
         is_wider = are_columns(fitted.labels, MAX_LABEL_COLUMNS)

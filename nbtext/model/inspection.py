@@ -119,16 +119,23 @@ class Inspector:
         column.
         """
         if not self.has_counts and by != "log-odds":
-            what = "needs the counts of the training documents, which the model file does not hold"
             raise ModelError(
-                what, where=f"‹by={by}›", hint="use ‹by=log-odds›, or train it with ‹keep_sample› N"
+                "needs the counts of the training documents, which the model file does not hold",
+                where=f"‹by={by}›",
+                hint="use ‹by=log-odds›, or train it with ‹keep_sample› N",
             )
         if not self.compares and by in ("mi", "chi2"):
-            what = "association with the label is not defined for documents with several labels"
-            raise ModelError(what, where=f"‹by={by}›", hint="use ‹by=z›, log-odds or frequency")
+            raise ModelError(
+                "association with the label is not defined for documents with several labels",
+                where=f"‹by={by}›",
+                hint="use ‹by=z›, log-odds or frequency",
+            )
         if by == "mi" and not self.statistics.knows_documents:
-            what = "the model file lacks the document frequencies of the features"
-            raise ModelError(what, where="‹by=mi›", hint="use ‹by=z›, or train on the texts")
+            raise ModelError(
+                "the model file lacks the document frequencies of the features",
+                where="‹by=mi›",
+                hint="use ‹by=z›, or train on the texts",
+            )
         statistics = self.statistics
         if by == "log-odds":
             columns = np.arange(statistics.n_features)

@@ -57,9 +57,10 @@ class Like:
         weighting = model.weighting
         if weighting.is_counting and not features.is_counting:
             if features.view:
-                what = "the model has views with weights, and is fitted to counts"
                 raise ModelError(
-                    what, where="‹like›", hint="train it without the weights of its views"
+                    "the model has views with weights, and is fitted to counts",
+                    where="‹like›",
+                    hint="train it without the weights of its views",
                 )
             features = replace(features, tf="count", idf="none", norm="none")
         if weighting.is_counting and all(each.tf == "count" for each in features.of_views):

@@ -45,8 +45,11 @@ class Costs:
         for (true, predicted), where in self.places.items():
             for label in (true, predicted or true):
                 if label not in known:
-                    hint = f"its labels are {list_some(sorted(known))}"
-                    raise InputError(f"the model has no label {label!r}", where=where, hint=hint)
+                    raise InputError(
+                        f"the model has no label {label!r}",
+                        where=where,
+                        hint=f"its labels are {list_some(sorted(known))}",
+                    )
 
 
 def read_costs(path: str) -> Costs:
@@ -65,8 +68,11 @@ def read_costs(path: str) -> Costs:
     is_first = True
     for where, columns in read_cells(text, path, separator=separator, hint=COST_HINT):
         if len(columns) != COST_COLUMNS:
-            what = f"expected {COST_COLUMNS} columns, found {len(columns)}"
-            raise InputError(what, where=where, hint=COST_HINT)
+            raise InputError(
+                f"expected {COST_COLUMNS} columns, found {len(columns)}",
+                where=where,
+                hint=COST_HINT,
+            )
         true, predicted, cost = columns
         number = _number(cost)
         is_header = is_first and number is None and cost and not any(map(str.isdigit, cost))
@@ -78,8 +84,11 @@ def read_costs(path: str) -> Costs:
         if not true:
             raise InputError("the true label is empty", where=where, hint=COST_HINT)
         if (true, predicted) in pairs:
-            what = f"the cost of {true} predicted as {predicted} is given twice"
-            raise InputError(what, where=where, hint="keep one of the lines")
+            raise InputError(
+                f"the cost of {true} predicted as {predicted} is given twice",
+                where=where,
+                hint="keep one of the lines",
+            )
         pairs[true, predicted] = number
         places[true, predicted] = where
     if not pairs:
@@ -103,8 +112,9 @@ def read_cells(
             if any(cells):
                 yield f"{path}:{rows.line_num}", cells
     except csv.Error as error:
-        where = f"{path}:{rows.line_num}"
-        raise InputError(f"is not valid CSV: {error}", where=where, hint=hint) from None
+        raise InputError(
+            f"is not valid CSV: {error}", where=f"{path}:{rows.line_num}", hint=hint
+        ) from None
 
 
 def _number(text: str) -> float | None:
@@ -196,19 +206,26 @@ class DecisionSettings(Settings):
         for name, minimum in self.threshold:
             if not 0 <= minimum <= 1:
                 shown = f"{name}={minimum:g}".removeprefix("=")
-                hint = "give a number from 0 to 1"
-                raise SettingsError(f"{shown} is not a probability", where="threshold", hint=hint)
+                raise SettingsError(
+                    f"{shown} is not a probability",
+                    where="threshold",
+                    hint="give a number from 0 to 1",
+                )
         if len(dict(self.threshold)) < len(self.threshold):
             raise SettingsError(
                 "a label has two thresholds", where="threshold", hint="keep one of them"
             )
         if self.label_thresholds and self.coverage is not None:
-            what = "cannot be combined with ‹coverage›, because both decide on the label"
-            raise SettingsError(what, where="threshold", hint="leave out one of them")
-        if self.coverage is not None and not 0 < self.coverage < 1:
-            hint = "0.95 means that 19 of 20 prediction sets contain the true label"
             raise SettingsError(
-                f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint
+                "cannot be combined with ‹coverage›, because both decide on the label",
+                where="threshold",
+                hint="leave out one of them",
+            )
+        if self.coverage is not None and not 0 < self.coverage < 1:
+            raise SettingsError(
+                f"{self.coverage:g} is not above 0 and below 1",
+                where="coverage",
+                hint="0.95 means that 19 of 20 prediction sets contain the true label",
             )
 
     @property

@@ -99,22 +99,31 @@ class SeveralLabels(Task):
         several = "documents with several labels"
         is_linear = settings.is_linear
         if settings.model != AUTO and not is_linear:
-            hint = "leave out ‹model› for Naive Bayes, or use ‹model=svm› or nbsvm"
             raise SettingsError(
-                f"{settings.model} cannot be trained on {several}", where="model", hint=hint
+                f"{settings.model} cannot be trained on {several}",
+                where="model",
+                hint="leave out ‹model› for Naive Bayes, or use ‹model=svm› or nbsvm",
             )
         if not is_linear and (not features.is_counting or features.idf != "none"):
-            what = f"Naive Bayes of {several} needs counts without weights"
-            raise SettingsError(what, where="model", hint="use a linear one, such as ‹model=svm›")
+            raise SettingsError(
+                f"Naive Bayes of {several} needs counts without weights",
+                where="model",
+                hint="use a linear one, such as ‹model=svm›",
+            )
         if settings.optimize not in (None, MACRO_F1):
-            hint = "leave it out to maximize micro-F1, or give macro_f1"
-            what = f"{settings.optimize} can be optimized only for documents with one label each"
-            raise SettingsError(what, where="optimize", hint=hint)
+            raise SettingsError(
+                f"{settings.optimize} can be optimized only for documents with one label each",
+                where="optimize",
+                hint="leave it out to maximize micro-F1, or give macro_f1",
+            )
         default = ModelSettings()
         wrong = [name for name in OF_ONE_LABEL if getattr(settings, name) != getattr(default, name)]
         for name in ["select"] * (features.select is not None) + wrong:
-            hint = "leave out this option, or train on documents with one label each"
-            raise SettingsError(f"cannot be used with {several}", where=name, hint=hint)
+            raise SettingsError(
+                f"cannot be used with {several}",
+                where=name,
+                hint="leave out this option, or train on documents with one label each",
+            )
 
     @property
     def estimate(self) -> MultilabelEstimate | None:

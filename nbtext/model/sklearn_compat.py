@@ -50,8 +50,9 @@ def refuse_unfitted(estimator: object) -> NoReturn:
         if sklearn_exceptions is None
         else (NotFittedError, sklearn_exceptions.NotFittedError)
     )
-    what = f"this {type(estimator).__name__} is not fitted yet"
-    raise type("NotFittedError", kinds, {})(what, hint="call fit first")
+    raise type("NotFittedError", kinds, {})(
+        f"this {type(estimator).__name__} is not fitted yet", hint="call fit first"
+    )
 
 
 def list_texts(X: Any, features: FeatureSettings) -> list[str]:
@@ -62,9 +63,9 @@ def list_texts(X: Any, features: FeatureSettings) -> list[str]:
     """
     if len(features.fields) > 1:
         names = " and ".join(features.fields)
-        hint = "use fit_source, or nbtext predict, for documents with fields"
         raise InputError(
-            f"the features are of the fields {names}, and a text has no fields", hint=hint
+            f"the features are of the fields {names}, and a text has no fields",
+            hint="use fit_source, or nbtext predict, for documents with fields",
         )
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
@@ -141,8 +142,10 @@ def label_texts(y: Any) -> tuple[list[str], str]:
         types = {"float"}
         labels = list(map(float, labels))
     if len(types) > 1:
-        what = f"labels are of several types: {', '.join(sorted(types))}"
-        raise InputError(what, hint="convert all to str: map(str, labels)")
+        raise InputError(
+            f"labels are of several types: {', '.join(sorted(types))}",
+            hint="convert all to str: map(str, labels)",
+        )
     return [name_of(label) or "" for label in labels], types.pop()
 
 
@@ -241,8 +244,9 @@ def read_documents(
         return matrix
     n_columns = fitted.input.matrix_columns
     if n_columns is None:
-        what = "X is a matrix, and the model was trained on texts"
-        raise InputError(what, hint="give a list of texts")
+        raise InputError(
+            "X is a matrix, and the model was trained on texts", hint="give a list of texts"
+        )
     if matrix.n_features != n_columns:
         shown = number_of(matrix.n_features, "column")
         raise InputError(f"the matrix has {shown}, and that of the model had {n_columns:,}")
@@ -363,19 +367,22 @@ def _read_hard_labels(y: Any) -> GivenLabels:
         matrix = np.array([list(row) for row in rows])
     if matrix is not None:
         if matrix.shape[1] > MAX_LABEL_COLUMNS:
-            what = f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns"
-            raise InputError(what, hint="give a list of labels for each text")
+            raise InputError(
+                f"an indicator matrix has at most {MAX_LABEL_COLUMNS:,} columns",
+                hint="give a list of labels for each text",
+            )
         if not ((matrix == 0) | (matrix == 1)).all():
-            what = "the labels are a table of other numbers than 0 and 1"
-            raise InputError(what, hint=INDICATOR_MATRIX_HINT)
+            raise InputError(
+                "the labels are a table of other numbers than 0 and 1", hint=INDICATOR_MATRIX_HINT
+            )
         columns = [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
         return GivenLabels(columns, "int", int(matrix.shape[1]))
     lists = [list(labels) if isinstance(labels, LISTS) else labels for labels in rows]
     for place, labels in enumerate(lists):
         if not isinstance(labels, list):
-            hint = "give a list for each text, [] for no label"
             raise InputError(
-                f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint
+                f"the labels of text {place} are {type(labels).__name__}, not a list",
+                hint="give a list for each text, [] for no label",
             )
     lists = [[label for label in labels if name_of(label) is not None] for labels in lists]
     texts, label_type = label_texts([label for labels in lists for label in labels])

@@ -176,9 +176,10 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
     for row, own in enumerate(batch.list_labels()):
         for label in own or ():
             if label not in names:
-                what = f"the label {label} is not the number of a label of the model, from 0 to {len(labels) - 1:,}"
                 raise InputError(
-                    what, where=batch.place(row), hint="make the matrix with vectorize --like MODEL"
+                    f"the label {label} is not the number of a label of the model, from 0 to {len(labels) - 1:,}",
+                    where=batch.place(row),
+                    hint="make the matrix with vectorize --like MODEL",
                 )
     batch.labels = [
         tuple(map(names.__getitem__, given)) if isinstance(given, tuple) else names.get(given or "")
@@ -216,7 +217,12 @@ def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     if learned == given:
         return
     if learned:
-        hint = f"give ‹text_field› {join_list(learned)} ‹separate_fields›"
-        raise SettingsError(f"the model needs the separate fields {', '.join(learned)}", hint=hint)
-    what = "the model was trained with joined text fields"
-    raise SettingsError(what, where="separate_fields", hint="leave out this option")
+        raise SettingsError(
+            f"the model needs the separate fields {', '.join(learned)}",
+            hint=f"give ‹text_field› {join_list(learned)} ‹separate_fields›",
+        )
+    raise SettingsError(
+        "the model was trained with joined text fields",
+        where="separate_fields",
+        hint="leave out this option",
+    )

@@ -275,8 +275,11 @@ def align(values: Floats, earlier: Labels, labels: Labels, default: float) -> Fl
 
 def no_prediction_sets(hint: str) -> SettingsError:
     """Return the error for a model without nonconformity scores."""
-    what = "prediction sets need nonconformity scores of left-out documents, which the model does not store"
-    return SettingsError(what, where="coverage", hint=hint)
+    return SettingsError(
+        "prediction sets need nonconformity scores of left-out documents, which the model does not store",
+        where="coverage",
+        hint=hint,
+    )
 
 
 def abstain_below(predictions: Predictions, minimum: float | None) -> Predictions:

@@ -91,8 +91,11 @@ class TaskKind(NamedTuple):
         """
         for name in given.of_some_tasks:
             if name not in self.decisions:
-                what = f"cannot be used with a {self.title} model"
-                raise SettingsError(what, where=name, hint=f"use {self.instead}")
+                raise SettingsError(
+                    f"cannot be used with a {self.title} model",
+                    where=name,
+                    hint=f"use {self.instead}",
+                )
         if labels is not None:
             given.check_labels(labels)
 

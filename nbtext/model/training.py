@@ -145,10 +145,11 @@ def find_step(command: str, given: Mapping[str, Any]) -> Step | None:
         if all(hasattr(found.settings, name) for each in steps for name in each.names):
             return found  # its settings have the options of all
     if steps:
-        what = (
-            f"cannot be combined with ‹{steps[0].names[0]}›, because each of them trains the model"
+        raise SettingsError(
+            f"cannot be combined with ‹{steps[0].names[0]}›, because each of them trains the model",
+            where=steps[1].names[0],
+            hint="leave out one of them",
         )
-        raise SettingsError(what, where=steps[1].names[0], hint="leave out one of them")
     return None
 
 
@@ -220,9 +221,9 @@ def train_on_source(
             if model_settings.keep_sample is not None and (
                 features.vocabulary is not None or counts.weighting is not None
             ):
-                what = "‹keep_sample› needs the counts of all features, and this matrix contains weights or selected ones"
                 raise InputError(
-                    what, hint="train on the texts, or on a matrix of the counts of all features"
+                    "‹keep_sample› needs the counts of all features, and this matrix contains weights or selected ones",
+                    hint="train on the texts, or on a matrix of the counts of all features",
                 )
         if not counts.statistics.n_documents:
             raise InputError("SOURCE has no documents to train on")
@@ -282,15 +283,20 @@ def check_features(
     is_counted  whether the documents are rows of a matrix
     """
     if is_counted and model_settings.model == COMBINED and features.is_of_single_words:
-        what = "combined counts words and pairs of words, and this matrix has no views of texts"
-        hint = f"give texts, or vectorize them with ‹view› {' and ‹view› '.join(WORD_VIEWS)}"
-        raise SettingsError(what, where="model", hint=hint)
+        raise SettingsError(
+            "combined counts words and pairs of words, and this matrix has no views of texts",
+            where="model",
+            hint=f"give texts, or vectorize them with ‹view› {' and ‹view› '.join(WORD_VIEWS)}",
+        )
     default = FeatureSettings()
     for name in NOT_WITH_VECTORS if model_settings.vectors else ():
         # max_df 1 is one document, and 1.0 all of them
         if repr(getattr(features, name)) != repr(getattr(default, name)):
-            what = "cannot be combined with word vectors, which add the words of a table"
-            raise SettingsError(what, where=name, hint="leave out one of them")
+            raise SettingsError(
+                "cannot be combined with word vectors, which add the words of a table",
+                where=name,
+                hint="leave out one of them",
+            )
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
     width = derive(model_settings.values).width if derive is not None else 1
     features.check_hash_bits(min(MAX_HASH_BITS, (MAX_DERIVED // width).bit_length() - 1))

@@ -141,8 +141,9 @@ def check_table(counts: CorpusCounts, features: FeatureSettings, settings: Model
         if table.further:
             hint += f", of words as they stand in texts (here {list_some(table.further, N_SHOWN)})"
         if not share:
-            what = "has no vector but 0 for any word of the documents"
-            raise InputError(what, where=source, hint=hint)
+            raise InputError(
+                "has no vector but 0 for any word of the documents", where=source, hint=hint
+            )
         if share < MIN_KNOWN:
             what = f"{source} has only {share:.1%} of the words of the documents; {hint}"
             warnings.warn(what, AssumptionWarning, stacklevel=2)

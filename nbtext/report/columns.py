@@ -86,8 +86,11 @@ def write_columns(
     check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")
     plain, compression = suffix_compression(target.path)
     if found.magic and compression is not None:
-        what = f"{target.path}: {found.name} is not compressed as a whole"
-        raise SettingsError(what, where="-o", hint=f"leave out {target.path[len(plain) :]}")
+        raise SettingsError(
+            f"{target.path}: {found.name} is not compressed as a whole",
+            where="-o",
+            hint=f"leave out {target.path[len(plain) :]}",
+        )
     if target.table is not None and not found.has_queries:
         raise SettingsError(
             f"{found.name} has no tables", where="--table", hint="leave out --table"
@@ -102,9 +105,10 @@ def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator
     """Yield the same rows; raise InputError for those of another format than the first ones."""
     for each in added:
         if each.rows.format != first.rows.format:
-            what = f"its format is {each.rows.format}, and that of {first.rows.path} is {first.rows.format}"
             raise InputError(
-                what, where=each.rows.path, hint="write the rows of each file to a file of its own"
+                f"its format is {each.rows.format}, and that of {first.rows.path} is {first.rows.format}",
+                where=each.rows.path,
+                hint="write the rows of each file to a file of its own",
             )
         yield each
 
@@ -124,8 +128,11 @@ def _add_columns(
     known = [name for name, field in FIELDS.items() if field.is_several in (None, is_several)]
     for name in names:
         if name not in known:
-            what = f"the predictions of a {'multi' if is_several else 'single'}-label model have no {name!r}"
-            raise SettingsError(what, where="columns", hint=f"choose from {', '.join(known)}")
+            raise SettingsError(
+                f"the predictions of a {'multi' if is_several else 'single'}-label model have no {name!r}",
+                where="columns",
+                hint=f"choose from {', '.join(known)}",
+            )
     fields = {name: FIELDS[name] for name in names}
     if decisions.coverage is not None:
         fields["label_set" if is_several else "labels"] = LABEL_LIST

@@ -109,15 +109,21 @@ def _list_fields(each: ChangedRows) -> Iterator[tuple[dict[str, Any], int]]:
             where = f"{rows.path}:{rows.rows[row].first_line}"
         if isinstance(rows, TableRows) and any(rows.rows[row].columns[len(rows.names) :]):
             n_more = len(rows.rows[row].columns) - len(rows.names)
-            what = f"the row has {number_of(n_more, 'more column')} than the header"
-            raise InputError(what, where=where, hint="remove its last columns, or give them names")
+            raise InputError(
+                f"the row has {number_of(n_more, 'more column')} than the header",
+                where=where,
+                hint="remove its last columns, or give them names",
+            )
         try:
             fields = read_fields(rows, row)
         except (ValueError, RecursionError):
             raise InputError("broken JSON", where=where, hint="each row is one object") from None
         if not isinstance(fields, dict):
-            what = "its columns have no names, which another format needs"
-            raise InputError(what, where=rows.path, hint="write it in its own format, without --to")
+            raise InputError(
+                "its columns have no names, which another format needs",
+                where=rows.path,
+                hint="write it in its own format, without --to",
+            )
         yield fields, row
 
 
@@ -129,8 +135,9 @@ def _list_names(records: Iterable[dict[str, Any]]) -> list[str]:
 def _check_keys(path: str, fields: dict[str, Any], names: list[str]) -> None:
     """Raise InputError if a row has a key that the first rows lack."""
     if more := next((name for name in fields if name not in names), None):
-        what = f"a row has the key `{more}`, and the first rows have not"
-        raise InputError(what, where=path, hint=KEYS_HINT)
+        raise InputError(
+            f"a row has the key `{more}`, and the first rows have not", where=path, hint=KEYS_HINT
+        )
 
 
 def _cell(value: Any) -> str:

@@ -127,8 +127,7 @@ def check_score_names(scores: Mapping[str, int], names: Sequence[str]) -> None:
     """Raise SettingsError if a column of `scores` has one of these names."""
     for name in scores:
         if name in names:
-            what = f"there is a column {name} already"
-            raise SettingsError(what, where="score", hint=NAME_HINT)
+            raise SettingsError(f"there is a column {name} already", where="score", hint=NAME_HINT)
 
 
 def label_scores(
@@ -382,9 +381,11 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
     """
     for label in batch.classes:
         if re.search(r"\s", label) or not label:
-            hint = "choose --to jsonl, or rename the label"
-            what = f"the label {label!r} is empty or contains a space, which the fastText format does not allow"
-            raise SettingsError(what, where="--to fasttext", hint=hint)
+            raise SettingsError(
+                f"the label {label!r} is empty or contains a space, which the fastText format does not allow",
+                where="--to fasttext",
+                hint="choose --to jsonl, or rename the label",
+            )
     if top_k is not None:
         return "".join(
             " ".join(
@@ -413,8 +414,11 @@ def format_headers(batch: Predictions) -> str:
         The model predicts several labels for a document.
     """
     if batch.thresholds is not None:
-        what = "a mail header can hold one label, and the model is a multi-label model"
-        raise SettingsError(what, where="--to", hint="add --to jsonl")
+        raise SettingsError(
+            "a mail header can hold one label, and the model is a multi-label model",
+            where="--to",
+            hint="add --to jsonl",
+        )
     lines = []
     for labels, probability, reason in zip(
         batch.labels, batch.best.tolist(), batch.reasons, strict=True

@@ -101,8 +101,11 @@ def check_page(feature: str, path: str) -> None:
     limit = find_memory_limit()
     if limit is not None and limit < CHART_ADDRESS_SPACE:
         needed = f"the library of charts reserves {CHART_ADDRESS_SPACE >> 30} GiB of addresses"
-        what = f"{needed}, and this process may have {limit / (1 << 30):.1f} GiB (ulimit -v)"
-        raise OutputError(what, where=feature, hint="raise the limit, or leave out the page")
+        raise OutputError(
+            f"{needed}, and this process may have {limit / (1 << 30):.1f} GiB (ulimit -v)",
+            where=feature,
+            hint="raise the limit, or leave out the page",
+        )
     check_output(path)
 
 
