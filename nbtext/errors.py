@@ -32,8 +32,7 @@ def find_memory_limit() -> int | None:
     except ImportError:  # Windows
         return None
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-    return min(finite, default=None)
+    return min([limit for limit in limits if limit != resource.RLIM_INFINITY], default=None)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

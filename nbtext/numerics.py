@@ -212,5 +212,4 @@ def multiply(one: Floats, other: Floats) -> Floats:
     """
     starts = range(0, len(other), EXACT_TERMS)
     parts = (slice(start, start + EXACT_TERMS) for start in starts)
-    products = (one[:, part] @ other[part] for part in parts)
-    return sum(products, np.zeros((len(one), other.shape[1])))
+    return sum((one[:, part] @ other[part] for part in parts), np.zeros((len(one), other.shape[1])))

@@ -414,8 +414,7 @@ def parse_bytes(text: str) -> int:
     found = re.fullmatch(r"([0-9.]+) ?(|[kmg]|[kmg]i)b?", text.strip(), re.IGNORECASE)
     if found is None or found[1].count(".") > 1 or found[1] == ".":
         raise ValueError(f"{text!r} is not a size; write 300KB, 2MB or a number of bytes")
-    size = float(found[1]) * UNITS[found[2].upper()]
-    return int(min(size, MAX_BYTES))
+    return int(min(float(found[1]) * UNITS[found[2].upper()], MAX_BYTES))
 
 
 def parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:

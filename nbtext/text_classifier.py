@@ -307,8 +307,7 @@ class TextClassifier:
             return self.fit(X, y, sample_weight)
         growth.check_growth(self._model)
         given = sklearn_compat.read_labels(y, sample_weight)
-        size = growth.growth_sample_size(self._model)
-        counts = self._count_more(X, given, size)
+        counts = self._count_more(X, given, growth.growth_sample_size(self._model))
         model = growth.update_with_counts(self._model, counts)
         if model.fitted.label_columns is not None and given.n_columns is not None:
             n_columns = max(given.n_columns, model.fitted.label_columns)
@@ -323,8 +322,7 @@ class TextClassifier:
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
         given = sklearn_compat.read_labels(y, sample_weight)
-        counts = self._count_more(X, given, None)
-        return self._become(growth.forget_counts(self.model_, counts))
+        return self._become(growth.forget_counts(self.model_, self._count_more(X, given, None)))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
         """Add the training documents of other classifiers with the same parameters."""

@@ -182,10 +182,9 @@ def drop_counts(model: TrainedModel) -> TrainedModel:
     is_kept[find_words(fitted.vocabulary, fitted.feature_settings)] = True
     columns = np.flatnonzero(is_kept)
     # what all classes have in common changes no probability
-    scorer = replace(fitted.scorer.restrict(columns).quantize(), base=None, base_scale=None)
     small = replace(
         fitted,
-        scorer=scorer,
+        scorer=replace(fitted.scorer.restrict(columns).quantize(), base=None, base_scale=None),
         columns=None,
         weighting=fitted.weighting.restrict(columns),
         vocabulary=fitted.vocabulary.restrict(columns),

@@ -135,9 +135,8 @@ def _write_tuple(values: tuple[Any, ...]) -> Any:
         blob, offsets = pack_names(values)
         return {"blob": blob, "offsets": narrow_integers(offsets)}
     if kinds == {tuple} and all(type(each) is str for each in chain.from_iterable(values)):
-        bounds = running_sums(np.array([len(each) for each in values]))
         return {
-            "bounds": narrow_integers(bounds),
+            "bounds": narrow_integers(running_sums(np.array([len(each) for each in values]))),
             "items": write(tuple(chain.from_iterable(values))),
         }
     return (

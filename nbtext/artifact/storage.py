@@ -383,8 +383,7 @@ def load(path: str, *, is_file: bool = False) -> Record:
         n_header = int.from_bytes(content.take(len(start), n_before).tobytes(), "little")
         if n_header > MAX_MODEL_HEADER_BYTES:
             raise foreign_error(f"has a header of more than {MAX_MODEL_HEADER_BYTES:,} bytes")
-        header = content.take(n_before, n_before + n_header).tobytes()
-        record, n_data = _parse(header, content)
+        record, n_data = _parse(content.take(n_before, n_before + n_header).tobytes(), content)
         middle = _middle(n_data)
         content.data_start = n_before + n_header + len(middle)
         stop = content.data_start + n_data
@@ -560,8 +559,7 @@ def name_errors(path: str) -> Iterator[None]:
     except ArtifactError as error:
         if len(error.what) > MAX_ERROR_CHARACTERS:  # it holds a name or a value of the file
             error.what = f"{error.what[:MAX_ERROR_CHARACTERS]}..."
-        name = name_source(path) or "''"
-        error.where = error.where or name
+        error.where = error.where or name_source(path) or "''"
         raise
 
 

@@ -365,8 +365,7 @@ class ClassStatistics:
         occurrences = (documents.counts * of_entries)[is_held]
         is_held[is_held] = self.occurrences[places[is_held]] >= occurrences
         n_missing = np.bincount(documents.entry_documents[~is_held], minlength=len(documents))
-        is_possible = (n_missing == 0) & (self.class_documents[documents.classes] >= copies)
-        return np.asarray(is_possible)
+        return np.asarray((n_missing == 0) & (self.class_documents[documents.classes] >= copies))
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
         """Return the statistics of both corpora, which have the same features and classes."""

@@ -356,8 +356,7 @@ def fit_targets(
     for _ in range(MAX_OFFSET_ROUNDS):
         before = offsets.copy()
         for target in recalls:
-            scores = log_posterior + offsets
-            offsets[target.number] += _find_recall_step(scores, classes, target)
+            offsets[target.number] += _find_recall_step(log_posterior + offsets, classes, target)
         if (offsets == before).all():
             break
     predicted = (log_posterior + offsets).argmax(axis=1)

@@ -236,7 +236,6 @@ def count_confusions(judged: JudgedDocuments, predicted: Array) -> tuple[Confusi
     times = judged.weigh(np.ones(len(judged)))
     together = np.rint(np.bincount(places, times, len(pairs))).astype(np.int64)
     one_way = np.rint(np.bincount(places, times * (true == first), len(pairs))).astype(np.int64)
-    order = np.argsort(-together, kind="stable")[:MAX_KEPT_PAIRS].tolist()
     return tuple(
         Confusion(
             int(pairs[j] // width),
@@ -244,5 +243,5 @@ def count_confusions(judged: JudgedDocuments, predicted: Array) -> tuple[Confusi
             int(one_way[j]),
             int(together[j] - one_way[j]),
         )
-        for j in order
+        for j in np.argsort(-together, kind="stable")[:MAX_KEPT_PAIRS].tolist()
     )

@@ -97,12 +97,11 @@ def _score_part(statistics: ClassStatistics, part: LeftOut, shares: Sequence[flo
     )
     scores = np.empty((len(shares), len(part), statistics.n_classes))
     for number, share in enumerate(shares):
-        deltas = log1p(occurrences / np.repeat(share * counted, widths))
         found = score_pairs(
             statistics,
             met,
             log(share * counted),
-            deltas,
+            log1p(occurrences / np.repeat(share * counted, widths)),
             documents.indptr,
             columns,
             documents.counts,

@@ -291,8 +291,7 @@ class Cells:
         """Return the log-odds of each pair, those without its words, and its factors."""
         factors = Factors(*(each[self.contents] for each in fit.factors(self.lengths)))
         labels = self.labels
-        found = weigh(fit, self.scores, self.priors[labels], fit.biases[labels], factors)
-        return *found, factors
+        return *weigh(fit, self.scores, self.priors[labels], fit.biases[labels], factors), factors
 
     def probabilities(self, fit: LabelCalibration) -> Floats:
         """Return the probability of each pair, (n_cells,)."""
@@ -379,9 +378,8 @@ def collect_cells(
             columns.append(scores.contrast[rows, labels] + scores.priors[rows, labels])
         return (block.lengths, rows + block.start, labels, *columns)
 
-    parts = parallel_map(collect, blocks or corpus.blocks, jobs=jobs)
     lengths, contents, labels, positives, documents, *scores = map(
-        np.concatenate, zip(*parts, strict=True)
+        np.concatenate, zip(*parallel_map(collect, blocks or corpus.blocks, jobs=jobs), strict=True)
     )
     return Cells(
         contents,
@@ -453,8 +451,7 @@ def solve_bordered(hessian: Floats, gradient: Floats) -> Floats:
     scaled = mixed / of_biases
     reduced = hessian[:n, :n] - np.einsum("ik,jk->ij", scaled, mixed)
     common = solve_densely(reduced, gradient[:n] - np.einsum("ik,k->i", scaled, gradient[n:]))
-    biases = gradient[n:] / of_biases - np.einsum("ik,i->k", scaled, common)
-    return np.append(common, biases)
+    return np.append(common, gradient[n:] / of_biases - np.einsum("ik,i->k", scaled, common))
 
 
 UNFITTED = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
@@ -626,8 +623,7 @@ def _search(corpus: RelevanceLeaveOneOut, jobs: int) -> tuple[Smoothing, Combina
             stop = block.start + len(block.left_out)
             own = slice(*np.searchsorted(cells.contents, (block.start, stop)))
             scores = block.ratios(value) if scorer is None else block.contrast(scorer, value)
-            places = cells.contents[own] - block.start, cells.labels[own]
-            return (scores + block.priors)[places]
+            return (scores + block.priors)[cells.contents[own] - block.start, cells.labels[own]]
 
         return np.concatenate(list(parallel_map(of_block, blocks, jobs=jobs)))
 
@@ -774,8 +770,7 @@ def _best_threshold(
     most = (
         min(len(probabilities), int(2 * true / known - true) + 1) if known else len(probabilities)
     )
-    lowest = np.partition(probabilities, -most)[-most]
-    places = np.flatnonzero(probabilities >= lowest)
+    places = np.flatnonzero(probabilities >= np.partition(probabilities, -most)[-most])
     order = places[np.argsort(-probabilities[places], kind="stable")]
     descending = probabilities[order]
     # of each run of equal probabilities

@@ -81,8 +81,7 @@ class LeftOutDocuments:
         keys = keys[order]
         starts = run_starts(keys)
         of_pairs, own = np.divmod(keys[starts], n_classes)
-        n_contents = len(self.documents)
-        bounds = np.searchsorted(of_pairs, np.arange(n_contents + 2))
+        bounds = np.searchsorted(of_pairs, np.arange(len(self.documents) + 2))
         indptr, pairs = entries_of(bounds, contents)
         all_copies = np.append(self._copies_of_contents, 0)[contents]
         multiplicities = self.documents.multiplicities[owners][order]
@@ -244,8 +243,7 @@ class LeaveOneOut(LeftOutDocuments):
     def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
         left_out = self.left_out
-        n_documents = self.statistics.class_documents[left_out.classes]
-        alone = left_out.rows[left_out.copies >= n_documents]
+        alone = left_out.rows[left_out.copies >= self.statistics.class_documents[left_out.classes]]
         return self.take(np.delete(np.arange(len(left_out)), alone)) if len(alone) else self
 
     def scores(self, *smoothings: float) -> Floats:

@@ -76,10 +76,8 @@ def fit_mean_posteriors(judged: JudgedDocuments) -> MeanPosteriors | None:
             spreads[k] = np.clip(variance / maximum, 0.0, 1.0)
     shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
     # with these offsets the posteriors are calibrated for the shares of the left-out documents
-    offsets = fit_prior_adjustment(judged)
-    prior = shares * exp(-offsets)
-    numbers = np.rint(documents).astype(np.int64)
-    return MeanPosteriors(means, numbers, spreads, prior / prior.sum())
+    prior = shares * exp(-fit_prior_adjustment(judged))
+    return MeanPosteriors(means, np.rint(documents).astype(np.int64), spreads, prior / prior.sum())
 
 
 @frozen(eq=False)

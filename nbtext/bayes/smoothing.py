@@ -219,8 +219,7 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
     losses = {}
     for i in left:
         (scores,) = corpora[i].scores(size, found[i][1])
-        documents = corpora[i].corpus.first(size)
-        losses[i], _ = _calibrated_losses(documents, scores, found[i][1], None)
+        losses[i], _ = _calibrated_losses(corpora[i].corpus.first(size), scores, found[i][1], None)
     best = max(left, key=lambda i: (found[i][0].sum(), -losses[i].mean()))
     lowest = min(left, key=lambda i: float(losses[i].mean()))
     return lowest if deviations(losses[best] - losses[lowest], together) > CLEAR else best
@@ -408,10 +407,9 @@ def search_smoothing(corpus: ScoredCorpus) -> tuple[float, TemperatureScaling]:
         around = STARTS if step is None else (best - step, best + step)
         exponents = [exponent for exponent in around if DECADES[0] <= exponent <= DECADES[1]]
         smoothings = [10.0**exponent for exponent in exponents]
-        scores = corpus.scores(size, *smoothings)
         calls = [
             partial(_calibrated_losses, searched, *each, near)
-            for each in zip(scores, smoothings, strict=True)
+            for each in zip(corpus.scores(size, *smoothings), smoothings, strict=True)
         ]
         found = parallel_calls(calls, jobs=jobs)
         losses.update(

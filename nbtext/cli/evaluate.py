@@ -245,8 +245,7 @@ def evaluate(given: Evaluate) -> None:
     notes = [note] if note else []
     evaluation = evaluator.evaluation()
     if overlap is not None and overlap.trained:
-        n_trained = round(overlap.share * evaluation.documents)
-        evaluation = replace(evaluation, trained_on=n_trained)
+        evaluation = replace(evaluation, trained_on=round(overlap.share * evaluation.documents))
         so = ", so that the figures are too high for new ones" if overlap.is_large else ""
         notes.append(f"the model was trained on {overlap.describe(evaluation.documents)}{so}")
     given.run.say(*notes)
@@ -279,12 +278,11 @@ def evaluate(given: Evaluate) -> None:
         diagnosis = log.diagnose(evaluation, evaluator, model)
         names = running.name_sources(given.sources)
         typed = {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
-        locate = Locator(model.fitted.feature_settings) if model is not None else None
         page = render_evaluation_page(
             diagnosis,
             subject=names,
             settings={"SOURCE": names} | typed,
-            locate=locate,
+            locate=Locator(model.fitted.feature_settings) if model is not None else None,
             has_probabilities=has_probabilities,
             notes=notes,
         )
@@ -310,23 +308,20 @@ def evaluate(given: Evaluate) -> None:
     if corpus is not None:
         look = look_at(corpus, given.features.view)
     else:
-        empty = n_unknown if model is not None else 0
         look = FirstLook(
             evaluation.documents,
             labels,
-            empty,
+            n_unknown if model is not None else 0,
             has_one_label=TASKS[task].has_one_label,
             is_training=False,
         )
     title = ALL_METRICS[name].title
     recalls = {each.label: each.recall for each in evaluation.per_label if each.support}
-    said = format_first_look(look, accuracy, name=title, recalls=recalls)
-    given.run.say(*said)
+    given.run.say(*format_first_look(look, accuracy, name=title, recalls=recalls))
     given.run.say(*describe_leak(evaluation.groups, metrics))
     if first and not given.folds.is_wanted:
         true = [label for label, number in labels.items() if number]
-        known = first[0].predictions.classes
-        given.run.say(*name_unknown(true, known, is_model=model is not None))
+        given.run.say(*name_unknown(true, first[0].predictions.classes, is_model=model is not None))
     if failure is not None:
         raise failure
 

@@ -58,8 +58,7 @@ def inspect(given: Inspect) -> None:
 
     chosen = running.result_format(given.result)
     if is_matrix_file(given.model):
-        because = "the file is a matrix, not a model"
-        refuse_settings(Inspect, because=because, but=("model",))
+        refuse_settings(Inspect, because="the file is a matrix, not a model", but=("model",))
         from nbtext.features.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
@@ -70,9 +69,8 @@ def inspect(given: Inspect) -> None:
     from nbtext.artifact.model import load_model_file
     from nbtext.model.inspection import inspect_model
 
-    trained = load_model_file(given.model)
     found = inspect_model(
-        trained,
+        load_model_file(given.model),
         n_features=given.features,
         by=given.by,
         labels=given.label,

@@ -145,7 +145,6 @@ def max_model_bytes() -> Any:
 
 def unlabeled_input(*without: str) -> Any:
     """Return the settings of input whose labels are ignored, but some."""
-    label_field = {"help": LABEL_FIELD + "header row of a table."}
     return part(
         InputSettings,
         without=(
@@ -155,7 +154,7 @@ def unlabeled_input(*without: str) -> Any:
             "skip_empty",
             *without,
         ),
-        label_field=label_field,
+        label_field={"help": LABEL_FIELD + "header row of a table."},
     )
 
 

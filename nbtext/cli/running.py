@@ -372,8 +372,7 @@ def open_documents(
             if share > min_share:
                 what = f"replaced {number_of(read.repaired_bytes, 'invalid byte')}"
                 documents = number_of(read.repaired_documents, "document")
-                advice = _advise_encoding(sources, settings, share)
-                run.say(f"{what} in {documents}; {advice}")
+                run.say(f"{what} in {documents}; {_advise_encoding(sources, settings, share)}")
 
         try:
             yield source, on_batch

@@ -68,8 +68,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             return int(table.metadata.row_group(place).num_rows)
 
         def read(place: int) -> Iterator[Any]:
-            n_bytes = table.metadata.row_group(place).total_byte_size
-            n_rows = _rows_of_block(count(place), n_bytes)
+            n_rows = _rows_of_block(count(place), table.metadata.row_group(place).total_byte_size)
             return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
 
         yield from _read_groups(start, table.metadata.num_row_groups, count, read, stream.size)
@@ -131,8 +130,7 @@ def _begin(
     empty = pa.RecordBatch.from_arrays(
         [column.combine_chunks() for column in schema.empty_table().columns], schema=schema
     )
-    start = ArrowRows(kind, stream.path, empty, 1, options)
-    return start, known if settings.rows_for else used
+    return ArrowRows(kind, stream.path, empty, 1, options), known if settings.rows_for else used
 
 
 def _read_groups(
@@ -370,8 +368,7 @@ def table_of_rows(
                 hint=JSON_LINES_HINT,
             ) from None
     table = pa.RecordBatch.from_arrays(arrays, names=list(names))
-    options = ReadOptions(Encoding("utf-8"), InputSettings())
-    return ArrowRows("arrow", path, table, 1, options)
+    return ArrowRows("arrow", path, table, 1, ReadOptions(Encoding("utf-8"), InputSettings()))
 
 
 def _values_of(array: Any) -> list[Any]:

@@ -260,10 +260,9 @@ class Batch:
     def check_texts(self, job: str) -> None:
         """Raise InputError if the documents are rows of a matrix; `job` is what needs the texts."""
         if self.matrix is not None:
-            where = self.place(0) if len(self) else ""
             raise InputError(
                 f"the document is a row of a matrix, and {job} needs its text",
-                where=where,
+                where=self.place(0) if len(self) else "",
                 hint="give the texts",
             )
 

@@ -85,8 +85,7 @@ def find_codec(name: str, *, is_web: bool) -> str | None:
     if len(name) > MAX_NAME or not name.isprintable():
         return None
     spellings = [name]
-    label = _punctuation.sub("", name)
-    if page := _code_page.fullmatch(label):
+    if page := _code_page.fullmatch(_punctuation.sub("", name)):
         spellings.append(f"cp{page[1]}")
     if _prefix.match(name):
         spellings.append(_prefix.sub("", name))

@@ -180,8 +180,7 @@ def list_tree(
     if not streams.is_url(root):
         # others do not exist yet
         paths = (1 if path == STANDARD_OUTPUT else path for path in outputs)
-        written = set().union(*map(_identify, paths))
-        _list_local_files(root, tree, written, is_excluded, label_level)
+        _list_local_files(root, tree, set().union(*map(_identify, paths)), is_excluded, label_level)
     for names in streams.list_files(root) if streams.is_url(root) else ():
         # Maildirs are not recognized there
         path = "/".join((root.rstrip("/"), *names))
@@ -232,8 +231,7 @@ def _list_local_files(
         with os.scandir(path) as scan:
             entries = sorted(scan, key=attrgetter("name"), reverse=True)
         is_maildir = MAILDIR.issubset([entry.name for entry in entries])
-        identities = (*folder.identities, identity)
-        opened = folder._replace(identities=identities, is_maildir=is_maildir)
+        opened = folder._replace(identities=(*folder.identities, identity), is_maildir=is_maildir)
         stack.extend((entry, opened) for entry in entries)
         return ""
 
@@ -267,8 +265,7 @@ def _list_local_files(
             ):
                 reason = "output of this run"
             elif entry.is_file():
-                suffix = content_suffix(name)
-                tree.files.append(File(path, folder.label, suffix, folder.in_maildir))
+                tree.files.append(File(path, folder.label, content_suffix(name), folder.in_maildir))
             elif not entry.is_dir():
                 reason = BROKEN_LINK if entry.is_symlink() else "not a regular file"
             elif not (folder.is_maildir and name == "tmp"):  # mails that are still being delivered
@@ -406,8 +403,7 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
         file.path for file in tree.files if not file.in_maildir and not file.suffix[1:].isalpha()
     ]
     if len(unnamed) <= MAX_UNNAMED:
-        limit = settings.max_document_bytes
-        counts = {path: count_mails(path, limit) for path in unnamed}
+        counts = {path: count_mails(path, settings.max_document_bytes) for path in unnamed}
         if mboxes or max(counts.values(), default=0) > 1:
             mboxes |= {path for path, number in counts.items() if number}
     found = tables | mboxes

@@ -249,8 +249,7 @@ def check_suffix(path: str, own: Sequence[str], what: str, where: str = "-o") ->
     where  the option that names the output
     """
     suffix = content_suffix(path)
-    others = OTHER_SUFFIXES.union(*(record.suffixes for record in _records))
-    if suffix in others.difference(own):
+    if suffix in OTHER_SUFFIXES.union(*(record.suffixes for record in _records)).difference(own):
         raise SettingsError(
             f"{what}; {path} says {suffix}",
             where=where,

@@ -308,13 +308,12 @@ def _decode_header(value: str, encoding: Encoding) -> Decoded:
     if "=?" not in whole.text or len(whole.text) > MAX_ENCODED_HEADER:
         return whole
     try:
-        words = decode_header(whole.text)
         # a text has no charset before or between encoded words
         decoded = [
             decode_named(word, encoding, charset)
             if isinstance(word, bytes) and charset is not None
             else Decoded(word if isinstance(word, str) else word.decode("raw-unicode-escape"), 0)
-            for word, charset in words
+            for word, charset in decode_header(whole.text)
         ]
     except (HeaderParseError, UnicodeError):
         return whole
@@ -358,8 +357,7 @@ def _parse_mails(mails: list[RawMail], options: ReadOptions) -> Batch:
         fields[settings.label_field] = name_of(fields.get(settings.label_field)) or folder
         found.append(fields)
         repairs.append((mail.repaired, mail.unknown))
-    ids = [mail.id for mail in mails]
-    batch = make_batch_of_objects(found, settings, numbers=ids)
+    batch = make_batch_of_objects(found, settings, numbers=[mail.id for mail in mails])
     batch.names = ()
     batch.count_repairs(repaired for repaired, _ in repairs)
     batch.unknown_encodings.update(unknown for _, unknown in repairs if unknown)

@@ -131,8 +131,7 @@ class Source:
         self.size = (
             sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
         )
-        asked_format = FORMATS[settings.input_format or "lines"]
-        self.is_live = asked_format.is_live and any(
+        self.is_live = FORMATS[settings.input_format or "lines"].is_live and any(
             size is None and not streams.is_url(shard.paths[0])
             for shard, size in zip(files, sizes, strict=True)
         )
@@ -602,10 +601,9 @@ def _check_use(settings: InputSettings, name: str, found: Format | None = None) 
             hint="--query selects rows of a SQLite file, or of a database at a URL",
         )
     if settings.table_options and not (found and found.name in ("csv", "tsv")):
-        where = settings.table_options[0]
         raise SettingsError(
             f"{streams.name_source(name)} is not a table of text",
-            where=where,
+            where=settings.table_options[0],
             hint="leave out this option",
         )
     is_writable = found is not None and found.writes(FOR_COLUMNS)

@@ -149,8 +149,7 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
             columns = connection.execute("pragma table_info(nbtext_rows)").fetchall()
             names, types = (tuple(str(column[place]) for column in columns) for place in (1, 2))
-            places = find_fields(names, options.settings, name)
-            start = SqlRows(name, names, types, options, places)
+            start = SqlRows(name, names, types, options, find_fields(names, options.settings, name))
             rows = connection.execute("select * from nbtext_rows")
             yield from _read_rows(rows, start, n_bytes=stream.size or 0)
         except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
@@ -249,8 +248,7 @@ def read_database(url: str, options: ReadOptions) -> Iterator[Block]:
             if not names:
                 raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
             places = find_fields(names, options.settings, path)
-            start = SqlRows(path, names, ("",) * len(names), options, places)
-            yield from _read_rows(rows, start)
+            yield from _read_rows(rows, SqlRows(path, names, ("",) * len(names), options, places))
     except ImportError as error:
         driver = error.name or "another library"
         raise InputError(

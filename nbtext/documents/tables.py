@@ -407,13 +407,13 @@ def read_rows(feed: LineFeed, n_skipped: int) -> Iterator[RowGroup]:
                 if columns or last in feed.oddities:
                     group.cells.append(columns)
                     group.spans.append((first, last))
-                if last > first and feed.is_searched:
-                    lines = feed.lines_of(first, last)
-                    if feed.dialect.are_like_rows(lines, len(columns)):
-                        feed.is_searched = False
-                        feed.tell(
-                            first, "a quoted column has lines that look like rows", PLAIN_HINT
-                        )
+                if (
+                    last > first
+                    and feed.is_searched
+                    and feed.dialect.are_like_rows(feed.lines_of(first, last), len(columns))
+                ):
+                    feed.is_searched = False
+                    feed.tell(first, "a quoted column has lines that look like rows", PLAIN_HINT)
                 if (feed.size or is_compared) and (ended := end_block()):
                     yield ended
                     if feed.table is not None:
@@ -750,10 +750,9 @@ class Table:
         """Return the rows whose first cell is the name of a column."""
         header = {name.lower() for name in self.header or []}
         longest = max(map(len, header), default=-1)
-        stripped = map(str.strip, firsts)
         return [
             row
-            for row, cell in enumerate(stripped)
+            for row, cell in enumerate(map(str.strip, firsts))
             if len(cell) <= longest and cell.lower() in header
         ]
 
@@ -806,8 +805,7 @@ def read_table(
         n_skipped += 1
         del lines[0]
     elif separator is None:
-        wanted = _wanted_columns(settings)
-        separator = "\t" if is_tsv else separator_of(lines[0], *wanted)
+        separator = "\t" if is_tsv else separator_of(lines[0], *_wanted_columns(settings))
     is_tsv = separator == "\t"
     is_escaped = settings.escape == BACKSLASH
     is_plain = settings.escape == NO_QUOTING
@@ -923,8 +921,7 @@ def find_columns(
     usual = min(widths, key=lambda width: (-widths[width], width), default=len(first))
     width = usual if any(first[usual:]) else len(first)
     numbers = [str(number) for number in range(1, width + 1)]
-    places = find_fields(numbers, settings, place, has_numbers=True, first_row=first)
-    return numbers, places, False
+    return numbers, find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
 
 
 def _warn_of_header(
@@ -974,12 +971,11 @@ def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """
     if not rows or any(map(_digit.search, rows[0])):
         return False
-    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     return any(
         len(first) >= MIN_NAME
         and len(others) >= MIN_ROWS
         and all(map(_number_cell.fullmatch, others))
-        for first, *others in columns
+        for first, *others in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     )
 
 

@@ -103,10 +103,9 @@ def cross_validate(
     def predict_fold(split: tuple[Mask, Mask]) -> Iterator[Predictions]:
         is_training, is_held_out = split
         training = everything.without(~is_training, sample_size=size)
-        held_out = everything.sample.take(np.flatnonzero(is_held_out))
         return predict_documents(
             training,
-            held_out,
+            everything.sample.take(np.flatnonzero(is_held_out)),
             corpus.sets,
             features=features,
             model_settings=model_settings,
@@ -307,8 +306,7 @@ def cross_validate_search(
             )
 
             def count(features: FeatureSettings, batches: list[Batch] = training) -> CorpusCounts:
-                task = CountingTask(features, None)
-                return count_blocks(map(Batch.block, batches), task, jobs)
+                return count_blocks(map(Batch.block, batches), CountingTask(features, None), jobs)
 
             predictor = Predictor(search(count).fitted)
             held_out = documents.take(np.flatnonzero(is_held_out).tolist())
@@ -353,18 +351,16 @@ def assign_folds(documents: DocumentTable, settings: FoldSettings) -> Integers:
     if settings.group_field is not None and groups is not None:
         return grouped_folds(groups, settings.folds, seed=settings.seed)
     if settings.order_field is not None and groups is not None:
-        n_steps = settings.folds or TIME_STEPS
-        return time_series_folds(groups, n_steps, name=settings.order_field)
+        return time_series_folds(groups, settings.folds or TIME_STEPS, name=settings.order_field)
     n_folds = settings.folds or 0
     n_documents = len(documents)
     if not 2 <= n_folds <= n_documents:
         possible = "use 2" if n_documents == 2 else f"use 2 to {n_documents}"
         usual = "10 is usual" if n_documents >= 10 else possible
-        hint = usual if n_documents > 1 else "give at least 2 documents"
         raise SettingsError(
             f"{n_folds} folds need at least as many documents; found {n_documents}",
             where="folds",
-            hint=hint,
+            hint=usual if n_documents > 1 else "give at least 2 documents",
         )
     contents = number_contents(documents)
     folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=contents)

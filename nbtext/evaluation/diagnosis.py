@@ -395,10 +395,9 @@ class SetLog:
     def record(self, batch: PredictedBatch, _: MultilabelOutcomes) -> None:
         """Record a batch, and its outcomes."""
         predictions = batch.predictions
-        is_true = mark_true(predictions)
         # the probabilities of an unread document are 0
         gaps = (
-            np.abs(is_true - np.nan_to_num(predictions.probabilities))
+            np.abs(mark_true(predictions) - np.nan_to_num(predictions.probabilities))
             .max(axis=1, initial=0.0)
             .tolist()
         )

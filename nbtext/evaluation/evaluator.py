@@ -329,10 +329,9 @@ class Evaluator:
         outcomes = self._measure(predictions)
         self._parts.append(outcomes)
         if predictions.label_sets is not None:
-            true = true_sets(predictions)
             numbers = [
                 (1, len(set(own).intersection(labels)), len(own), len(labels))
-                for own, labels in zip(true, predictions.label_sets, strict=True)
+                for own, labels in zip(true_sets(predictions), predictions.label_sets, strict=True)
             ]
             weights = outcomes.weights_of(slice(None))
             self._sets += (np.reshape(numbers, (-1, 4)).T * weights).sum(axis=1)

@@ -50,8 +50,7 @@ class GroupLog:
         totals = evaluator.totals_of(outcomes, len(evaluation.labels))
         scores = []
         for number, name in enumerate(names.tolist()):
-            rows = np.flatnonzero(numbers == number)
-            found = totals(rows)
+            found = totals(np.flatnonzero(numbers == number))
             metrics = compute_metrics(found, evaluator.metrics)
             scores.append(GroupScore(name, found.n_documents, metrics))
         scores.sort(key=lambda score: -score.documents)

@@ -289,8 +289,7 @@ def _weigh(part: AnyOutcomes, start: int) -> AnyOutcomes:
     """
     if part.weights is not None:
         return part
-    texts = -1 - np.arange(start, start + len(part))
-    return replace(part, weights=np.ones(len(part)), texts=texts)
+    return replace(part, weights=np.ones(len(part)), texts=-1 - np.arange(start, start + len(part)))
 
 
 def join_outcomes(

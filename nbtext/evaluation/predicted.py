@@ -106,8 +106,7 @@ def predict_from_file(
         task.check(batch)
         task.check_decisions(decisions)
         known.update(found.classes, *(labels or () for labels in found.true_labels))
-        answered = abstain_below(found, decisions.min_probability)
-        yield PredictedBatch.of(answered, batch)
+        yield PredictedBatch.of(abstain_below(found, decisions.min_probability), batch)
     file.finish()
     if decisions.cost is not None:
         decisions.cost.check(known)

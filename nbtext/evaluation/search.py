@@ -252,8 +252,7 @@ def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str,
     counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
     if counts.sum() <= MAX_SHORT_TOKENS * pairs.statistics.n_documents:
         return TRIPLES, CHARACTERS, BOTH
-    share = compute_unspaced_share(pairs.vocabulary, counts, features.fields)
-    if share >= UNSPACED:
+    if compute_unspaced_share(pairs.vocabulary, counts, features.fields) >= UNSPACED:
         return CHARACTERS, BOTH
     return (
         (BOTH_LONG,)

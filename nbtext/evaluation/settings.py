@@ -76,8 +76,7 @@ class FoldSettings(Settings):
         """Return the input settings with the field that holds the groups or timestamps."""
         if self.order_field is None:
             return settings.group_by(self.group_field)
-        split = Split(self.order_field, self.split_option, is_by_time=True)
-        return replace(settings, split=split)
+        return replace(settings, split=Split(self.order_field, self.split_option, is_by_time=True))
 
 
 def models_to_compare() -> tuple[str, ...]:

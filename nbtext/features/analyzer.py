@@ -446,8 +446,7 @@ class Locator(_Finder):
             first, last = match.span()
             word = f" {match[0]} "
             for n in range(shortest, longest + 1):
-                n_starts = max(1, len(word) - n + 1)
-                for start in range(n_starts):
+                for start in range(max(1, len(word) - n + 1)):
                     # the padding is not part of the text
                     span = max(first, first + start - 1), min(last, first + start - 1 + n)
                     yield Occurrence(word[start : start + n], (_span(origins, *span),))

@@ -157,11 +157,10 @@ class Counter:
         """
         rows = self._rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
-        known = np.diff(running_sums(rows.counts)[rows.indptr])
         return (
             score_rows(rows.indptr, rows.indices, weights, scorer),
             np.asarray(rows.n_tokens),
-            known,
+            np.diff(running_sums(rows.counts)[rows.indptr]),
         )
 
     def _rows(self, columns: TokenColumns) -> DocumentTable:
@@ -176,12 +175,11 @@ class Counter:
                 own_buckets = buckets(numbers, self._hash_bits)
                 rows = replace(rows, indices=own_buckets[rows.indices]).sort_features()
                 starts = run_starts(row_keys(rows.indptr, rows.indices))
-                counts = _sums(rows.counts, starts).astype(np.int32)
                 return replace(
                     rows,
                     indptr=np.searchsorted(starts, rows.indptr),
                     indices=rows.indices[starts],
-                    counts=counts,
+                    counts=_sums(rows.counts, starts).astype(np.int32),
                 )
             if self._is_fixed:
                 column_of = self._vocabulary.columns.get
@@ -276,8 +274,7 @@ class ViewCounter:
         columns = list(zip(*parts, strict=True))[:0:-1]
         del parts
         # the parts of each are freed then
-        joined = (np.concatenate(columns.pop()) for _ in list(columns))
-        return ClassCounts(indptr, *joined)
+        return ClassCounts(indptr, *(np.concatenate(columns.pop()) for _ in list(columns)))
 
     def take_too_long(self) -> int:
         """See Counter. All views of words ignore the same tokens."""

@@ -230,8 +230,7 @@ class DocumentTable:
         """Return the same documents; the hash of those without a token is 0 after counting, and
         then EMPTY_HASH.
         """
-        hashes = np.where(self.hashes == 0, np.uint64(EMPTY_HASH), self.hashes)
-        return replace(self, hashes=hashes)
+        return replace(self, hashes=np.where(self.hashes == 0, np.uint64(EMPTY_HASH), self.hashes))
 
     def arrange(self, columns: Integers32) -> DocumentTable:
         """Return the same documents with feature j in column columns[j], sorted; a column below 0

@@ -138,8 +138,7 @@ class MatrixCounter:
         )
         numbers = np.full(len(offsets) - 1, -1, dtype=np.int32)
         numbers[mine] = self._numbers
-        is_new = numbers < 0
-        numbers[is_new] = np.arange(len(mine), len(numbers), dtype=np.int32)
+        numbers[numbers < 0] = np.arange(len(mine), len(numbers), dtype=np.int32)
         self._names = Vocabulary(blob, offsets)
         self._numbers = numbers
         return numbers[theirs]

@@ -98,8 +98,7 @@ def parse_weighting(text: str) -> tuple[str, ...]:
     """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting
     scheme, or of TF:IDF:NORM, whose parts may be left out; ValueError if it is neither.
     """
-    parts = WEIGHTINGS.get(text) or text.split(":")
-    pairs = zip_longest(parts, WEIGHTINGS["counts"], fillvalue="")
+    pairs = zip_longest(WEIGHTINGS.get(text) or text.split(":"), WEIGHTINGS["counts"], fillvalue="")
     found = tuple(part or usual for part, usual in pairs)
     known = list(product(TERM_FREQUENCIES, INVERSE_DOCUMENT_FREQUENCIES, NORMS))
     if not text or found not in known:

@@ -228,8 +228,7 @@ class Spill:
     def store(self, documents: DocumentTable) -> SortedRun:
         """Store a run."""
         file = self._files[0]
-        largest = documents.counts.max(initial=0)
-        counts = documents.counts.astype(np.min_scalar_type(largest))
+        counts = documents.counts.astype(np.min_scalar_type(documents.counts.max(initial=0)))
         return SortedRun(
             file.append(documents.indices),
             file.append(counts),

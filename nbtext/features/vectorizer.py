@@ -82,11 +82,10 @@ class Vectorizer:
         classes = self._classes(y, len(rows))
         if self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())
-        frequencies = np.bincount(rows.indices, minlength=self._n_columns(features))
         self.weighting_ = Weighting.fitted(
             self.settings,
             features,
-            frequencies,
+            np.bincount(rows.indices, minlength=self._n_columns(features)),
             n_documents=len(rows),
         )
         self.features_ = features

@@ -239,11 +239,10 @@ def make_pattern_of_marks(text: str) -> str:
         return ""
     ranges = []
     for block in sorted({ord(mark) >> 8 for mark in marks}):
-        characters = map(chr, range(block << 8, (block + 1) << 8))
         # runs of marks, with letters and what is not assigned between them
         kinds = "".join(
             "M" if category(each)[0] == "M" else "L" if category(each)[0] in "LNC" else " "
-            for each in characters
+            for each in map(chr, range(block << 8, (block + 1) << 8))
         )
         for run in re.finditer("M(?:[ML]*M)?", kinds):
             first, last = (

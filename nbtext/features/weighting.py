@@ -195,8 +195,7 @@ class WeightingOfViews(Weighting):
     def restrict(self, columns: Integers) -> Weighting:
         """See Weighting."""
         places = np.searchsorted(columns, self.bounds)
-        starts = self.bounds.tolist()
-        parts = zip(self.views, pairwise(places.tolist()), starts, strict=False)
+        parts = zip(self.views, pairwise(places.tolist()), self.bounds.tolist(), strict=False)
         return WeightingOfViews(
             views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts),
             bounds=places,

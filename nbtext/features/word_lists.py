@@ -32,11 +32,10 @@ def describe_unmatched(settings: FeatureSettings, keywords: Iterable[str] = ()) 
         found["stop_words"] = _describe(settings.stop_words, _finder(words))
     if settings.vocabulary:
         names = [name + VIEW_END for name in settings.view] or [""]
-        fields = [f"{name}:" for name in settings.fields] or [""]
         finders = {
             view + field: _finder(own)
             for view, own in zip(names, settings.of_views, strict=True)
-            for field in fields
+            for field in [f"{name}:" for name in settings.fields] or [""]
         }
 
         def find_cause(entry: str) -> str:

@@ -241,8 +241,7 @@ class CompactDocuments:
             for m, n in entries
         ]
         self._entries = MappedArrays(folder, kinds)
-        store = partial(self._store, documents, places)
-        for _ in parallel_map(store, range(n_parts), jobs=jobs):
+        for _ in parallel_map(partial(self._store, documents, places), range(n_parts), jobs=jobs):
             pass
         documents.spill.close()  # whose documents are stored as blocks now
         lengths = [len(self._classes) * (len(shared) - 1) for shared, _ in self._bounds]

@@ -175,13 +175,12 @@ def _hold_out(
     out that their scores, by each part of a stack, fit into memory.
     """
     classes = data.documents.classes
-    class_documents = np.bincount(classes, minlength=data.n_classes)
     folds = stratified_folds(
         classes,
         settings.folds,
         seed=settings.seed,
         contents=data.documents.hashes,
-        class_documents=class_documents,
+        class_documents=np.bincount(classes, minlength=data.n_classes),
     ).astype(np.int32)
     n_unjudged = int((folds == NEVER_HELD_OUT).sum())
     if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:

@@ -308,8 +308,7 @@ class FittedModel:
         """
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
-        lengths = documents.lengths if documents.has_lengths else documents.totals
-        return scores, lengths
+        return scores, documents.lengths if documents.has_lengths else documents.totals
 
     def class_of(self, label: str) -> int:
         """Return the number of a label's class.
@@ -371,8 +370,7 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> Trai
     """Return a model whose counts are in memory; None: it has none."""
     if counts is not None and len(counts.sample):
         is_retained = fitted.model_settings.keep_sample is not None
-        hashes = None if is_retained else counts.trained_hashes
-        fitted = replace(fitted, trained=hashes)
+        fitted = replace(fitted, trained=None if is_retained else counts.trained_hashes)
     return TrainedModel(fitted, None if counts is None else lambda: counts)
 
 

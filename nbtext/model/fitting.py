@@ -182,7 +182,6 @@ class Fitting:
         ):
             hapax_sums = count_hapaxes(counts.statistics, sample, self.is_new)
         empty = counts.empty
-        n_empty = None if empty is None else np.array([empty.get(each, 0) for each in counts.sets])
         return LeaveOneOut(
             *self.weighted,
             self.unseen,
@@ -190,7 +189,7 @@ class Fitting:
             settings.prior_of(counts.labels),
             self.jobs,
             self.is_new,
-            n_empty,
+            None if empty is None else np.array([empty.get(each, 0) for each in counts.sets]),
             hapax_sums,
         )
 
@@ -336,8 +335,7 @@ def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel
     parts = list_parts(view, len(given.counts.labels))  # of equal weight
     if selection is None:
         smoothing = given.settings.smoothing
-        documents = given.choose_documents()
-        parts, corpus = fit_parts(documents, parts, view, given.bounds, smoothing)
+        parts, corpus = fit_parts(given.choose_documents(), parts, view, given.bounds, smoothing)
         selection = given.select_smoothing(corpus, smoothing)
     hyperparameters = selection.hyperparameters
     if not hyperparameters.parts:
@@ -524,12 +522,11 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     columns = np.flatnonzero(goals >= 0)
     goals = goals[columns]
     known = counts.restrict(columns)
-    sets = np.arange(len(counts.sets), dtype=np.int32)
     return replace(
         known,
         vocabulary=given,
         statistics=known.statistics.align(goals, len(given)),
-        sample=known.sample.renumber(goals, sets),
+        sample=known.sample.renumber(goals, np.arange(len(counts.sets), dtype=np.int32)),
         stored=known.stored and known.stored.map_features(goals),
     )
 
@@ -555,8 +552,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
             hint="use cross-validation",
         )
     counts = model.counts
-    rows = np.arange(len(counts.sample))
-    counts = replace(counts, sample=replace(counts.sample, rows=rows))
+    counts = replace(counts, sample=replace(counts.sample, rows=np.arange(len(counts.sample))))
     counts, columns = select_features(counts, fitted.feature_settings)
     given = Fitting(counts, columns, fitted.feature_settings, settings, 1)
     corpus = replace(given.leave_out(settings), model=given.event_model(fitted.hyperparameters))

@@ -206,8 +206,7 @@ def calibrate_model(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1)
     given = prepare(judged, features, settings, jobs=jobs)
     fitted = fit(replace(given, is_new=is_new, is_model_selected=model.fitted.is_model_selected))
     is_training = counts.statistics.n_documents == statistics.n_documents and not is_new.any()
-    hashes = counts.trained_hashes if is_training else model.fitted.trained
-    fitted = replace(fitted, trained=hashes)
+    fitted = replace(fitted, trained=counts.trained_hashes if is_training else model.fitted.trained)
     return _succeed(_keep_choice(fitted, model.fitted), model.fitted, model.counts)
 
 
@@ -425,8 +424,7 @@ def _check_growing(model: TrainedModel, batch: Batch) -> Batch:
         return batch
     is_of_matrix = fitted.input.matrix_columns is not None
     names = model.counts.vocabulary if is_of_matrix else fitted.vocabulary
-    named = matrix if names is None else name_numbered(matrix, names)
-    batch = replace(batch, matrix=named)
+    batch = replace(batch, matrix=matrix if names is None else name_numbered(matrix, names))
     return batch if is_of_matrix else label_numbered(batch, fitted.labels)
 
 

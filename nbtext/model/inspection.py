@@ -214,8 +214,7 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
         return counts.statistics
     columns = find_known_columns(features, counts.vocabulary)
     own = np.flatnonzero(columns >= 0)  # a word of a table of vectors may have no document
-    statistics = counts.statistics.restrict(columns[own].astype(np.int64))
-    return statistics.align(own, len(features))
+    return counts.statistics.restrict(columns[own].astype(np.int64)).align(own, len(features))
 
 
 # added to each count, so that none is zero (Haldane and Anscombe's correction)

@@ -148,8 +148,7 @@ def vectorize_source(
     if like is None:
         selected, _ = select_features(counts, features)
         weighting = selected.fit_weighting(features)
-        is_given = features.vocabulary is not None
-        columns = Columns(features, selected.vocabulary, weighting, is_given)
+        columns = Columns(features, selected.vocabulary, weighting, features.vocabulary is not None)
     else:
         columns = like.columns
     return Matrix(
@@ -186,6 +185,5 @@ def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedMod
     features = matrix.features
     check_features(features, model_settings, is_counted=True)
     task = CountingTask(features, sample_size(features, model_settings))
-    counts = count_blocks(matrix.blocks(), task, 1)
-    model = train_on_counts(counts, features, model_settings)
+    model = train_on_counts(count_blocks(matrix.blocks(), task, 1), features, model_settings)
     return replace(model, fitted=replace(model.fitted, input=matrix.input))

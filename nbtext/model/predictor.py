@@ -116,8 +116,7 @@ class Predictor:
         growing = counter(self.model.feature_settings)
         growing.rows(columns)
         with self._lock:
-            has_pieces = self.model.longest_piece is not None
-            pieces = self._pieces if has_pieces else None
+            pieces = self._pieces if self.model.longest_piece is not None else None
         return Predictor(take_part(self.model, growing.vocabulary()[0], pieces))
 
     @cached_property

@@ -267,5 +267,4 @@ def _learn_several_labels(given: Fitting, data: Any, n_known: Array) -> Learned:
 
     scorer, hyperparameters, fit = learn_labels(data, given.settings, jobs=given.jobs)
     counts = given.counts
-    task = SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)
-    return scorer, hyperparameters, task
+    return scorer, hyperparameters, SeveralLabels.of(counts.labels, counts.statistics, scorer, fit)

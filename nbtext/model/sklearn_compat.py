@@ -323,8 +323,7 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
             if soft is None:
                 raise InputError(f"the label of text {number} is not an object of shares")
             shares[number] = soft
-        labels = [soft.label for soft in shares.values()]
-        given = GivenLabels(labels, label_type, shares=shares)
+        given = GivenLabels([soft.label for soft in shares.values()], label_type, shares=shares)
     if sample_weight is None:
         return given
     weights = [read_weight(weight, "sample_weight") for weight in list_rows(sample_weight)]

@@ -250,8 +250,7 @@ def train_on_counts(
         from nbtext.model.word_vectors import check_table
 
         check_table(counts, features, model_settings)
-    fitted = fit_model(counts, features, model_settings, jobs=jobs)
-    return make_trained_model(fitted, counts)
+    return make_trained_model(fit_model(counts, features, model_settings, jobs=jobs), counts)
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:

@@ -152,25 +152,22 @@ def take_part(model: FittedModel, found: Vocabulary, pieces: Pieces | None = Non
         return replace(part, vocabulary=found.restrict(np.flatnonzero(places >= 0)))
     pieces = pieces or Pieces(model)
     terms = found.terms
-    known = map(vocabulary.columns.get, terms)
-    parts = [[] if column is None else [column] for column in known]
+    parts = [[] if column is None else [column] for column in map(vocabulary.columns.get, terms)]
     words = find_words(found, model.feature_settings)
     assert words is not None  # of which the table is
     for column in words.tolist():
         if not parts[column]:
             parts[column] = pieces.divide(terms[column])
     kept = [column for column, own in enumerate(parts) if own]
-    sizes = np.array([len(parts[column]) for column in kept], dtype=np.int64)
-    bounds = running_sums(sizes)
+    bounds = running_sums(np.array([len(parts[column]) for column in kept], dtype=np.int64))
     columns = np.array([each for column in kept for each in parts[column]], dtype=np.int64)
     scorer = model.scorer.add_up(bounds, columns)
-    is_untrained = model.are_untrained(columns[bounds[:-1]])
     return replace(
         model,
         vocabulary=found.restrict(np.array(kept, dtype=np.int64)),
         weighting=model.weighting.with_bounds(scorer.bounds),
         scorer=scorer,
-        untrained=np.packbits(is_untrained),
+        untrained=np.packbits(model.are_untrained(columns[bounds[:-1]])),
         longest_piece=None,
         piece_ranks=None,
     )

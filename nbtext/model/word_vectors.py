@@ -73,9 +73,8 @@ def add_words(
         ranks = np.zeros(len(union), dtype=np.int32)
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
     longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
-    columns_of_words = words.astype(np.int32)
     return union, WordVectors(
-        columns_of_words,
+        words.astype(np.int32),
         table.rows[used],
         table.norms[used],
         placed,

@@ -185,12 +185,11 @@ def _reliability_chart(
     words: str, headings: tuple[str, str], kind: str, bins: Sequence[ReliabilityBin]
 ) -> Chart:
     """Make the chart of probabilities against the share of right ones."""
-    rows = [(kind, b.mean_probability, b.accuracy, b.documents) for b in bins]
     return Chart(
         "reliability",
         "Reliability",
         words,
         ("kind", "probability", "right", "documents"),
         ("probabilities", "mean probability", *headings),
-        rows,
+        [(kind, b.mean_probability, b.accuracy, b.documents) for b in bins],
     )

@@ -57,10 +57,9 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     if counts.sample.weights is not None:  # a soft label is several documents of one text
         n_repeated = 0
-    labels = dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True))
     return FirstLook(
         int(statistics.n_documents),
-        labels,
+        dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True)),
         int(sum(empty.values())),
         (n_repeated, len(hashes)),
         _estimate_near(counts, views),

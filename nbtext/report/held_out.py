@@ -33,8 +33,7 @@ class HeldOutPredictions:
         rows = prediction_rows(replace(batch.predictions, separator=self._separator))
         true = true_sets(batch.predictions)
         trues = (text_of_labels(self._form, each, self._separator) for each in true)
-        excerpts = map(shorten_text, batch.excerpts)
-        further = zip(trues, batch.folds.tolist(), excerpts, strict=True)
+        further = zip(trues, batch.folds.tolist(), map(shorten_text, batch.excerpts), strict=True)
         for place, row, more in zip(batch.places, rows, further, strict=True):
             self._found.append((place, (*row, *more)))
 

@@ -135,10 +135,9 @@ def label_scores(
 ) -> list[list[float | None]]:
     """Return the probabilities of some labels of each document; None if it could not be read."""
     found = batch.probabilities[:, list(scores.values())].round(decimals)
-    is_read = batch.is_read.tolist()
     return [
         row if is_known else [None] * len(scores)
-        for row, is_known in zip(found.tolist(), is_read, strict=True)
+        for row, is_known in zip(found.tolist(), batch.is_read.tolist(), strict=True)
     ]
 
 

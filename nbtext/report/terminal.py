@@ -97,10 +97,9 @@ def name_features(parts: Sequence[Any]) -> list[str]:
     """Return the features of views or contributions as a screen shows them, and mark those that no
     training document has.
     """
-    names = show_features([part.feature for part in parts])
     return [
         f"{name}{' (untrained)' * part.is_untrained}"
-        for name, part in zip(names, parts, strict=True)
+        for name, part in zip(show_features([part.feature for part in parts]), parts, strict=True)
     ]
 
 
