@@ -165,8 +165,7 @@ def _map(function: int, numbers: Array | float) -> Floats:
     given = np.asarray(numbers, dtype=np.float64, order="C")
     result = np.empty(given.shape)
     apply_function(function, given.reshape(-1), result.reshape(-1))
-    found: Floats = result[()]  # of a number, a number
-    return found
+    return result[()]  # of a number, a number
 
 
 def ratio(part: Array, whole: Array) -> Floats:
@@ -192,8 +191,7 @@ def solve_positive_definite(matrix: Floats, right: Floats) -> Floats | None:
         factors = table[:, k].copy()
         factors[k] = 0.0
         table -= factors[:, None] * table[k]
-    solution: Floats = table[:, n]
-    return solution
+    return table[:, n]
 
 
 def round_for_products(numbers: Array) -> Floats:

@@ -123,7 +123,7 @@ def write_model(model: TrainedModel) -> Record:
             settings, vectors=None, vector_words=VECTOR_WORDS, more_words=(), names=()
         ),
     )
-    record: Record = {
+    record = {
         "nbtext": __version__,
         "task": {"name": fitted.task.name, **write(fitted.task)},
         "views": [write(replace(view, settings=fitted.feature_settings)) for view in fitted.views],

@@ -166,7 +166,7 @@ def rank_features(model: FittedModel, document_frequencies: Floats) -> Integers:
     importance = largest[scorer.rows_of(np.arange(scorer.n_columns))] * np.sqrt(
         document_frequencies
     )
-    order: Integers = np.argsort(-importance, kind="stable")
+    order = np.argsort(-importance, kind="stable")
     return order[importance[order] > 0]
 
 

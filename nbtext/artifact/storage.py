@@ -156,7 +156,7 @@ class StoredArray:
             if not is_whole or decompressor.unused_data:
                 raise damaged_error("an array cannot be decompressed")
             stored = np.frombuffer(found, dtype=np.uint8)
-        array: Array = stored.view(self.dtype).reshape(self.shape)
+        array = stored.view(self.dtype).reshape(self.shape)
         if self.is_differences:
             array = np.cumsum(array, dtype=np.int64)
         array.flags.writeable = False

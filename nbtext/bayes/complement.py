@@ -77,7 +77,7 @@ def leave_out_complement(
         documents = part.documents
         log_totals = _log_totals(statistics, part, smoothing)
         sums = _sum_logs(statistics, part, documents.counts, smoothing)
-        scores: Floats = documents.totals[:, None] * log_totals - sums
+        scores = documents.totals[:, None] * log_totals - sums
         if normalize_weights:
             scores *= _left_out_scales(statistics, part, log_totals, smoothing)
         return scores
@@ -239,10 +239,7 @@ def _inverse(sums: Floats) -> Floats:
     """Return 1 / sums, and 1 for a sum that is 0 up to rounding, as with one feature that all
     classes use alike.
     """
-    inverse: Floats = np.divide(
-        1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE_WEIGHT
-    )
-    return inverse
+    return np.divide(1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE_WEIGHT)
 
 
 COMPLEMENT = EventModel(

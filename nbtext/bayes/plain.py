@@ -141,7 +141,7 @@ def left_out_sums(
 
 def _log_ratios(counts: Integers, smoothing: float, log_smoothing: float, table: Floats) -> Floats:
     """Return log(1 + count / smoothing) of each count."""
-    logs: Floats = table[np.minimum(counts, len(table) - 1)]
+    logs = table[np.minimum(counts, len(table) - 1)]
     for entry in np.flatnonzero(counts >= len(table)):
         logs[entry] = log(counts[entry] + smoothing) - log_smoothing
     return logs

@@ -269,9 +269,7 @@ class LinearScorer(SparseWeights):
 
     def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
         """Return the weights of some columns in one partial score, shape (n,)."""
-        own: Floats = select_class(
-            self.indptr, self.classes, self.deltas, self.rows_of(columns), row
-        )
+        own = select_class(self.indptr, self.classes, self.deltas, self.rows_of(columns), row)
         return self.absent(columns, row) + own
 
     def absent(self, columns: NDArray[np.integer], row: int) -> Floats:

@@ -378,7 +378,7 @@ class Batch:
         take  returns the values of these documents in a column
         """
         names = ("ids", "labels", "groups", "weights", "row_numbers", "line_numbers", "fields")
-        changed: dict[str, Any] = {
+        changed = {
             name: take(column) for name in names if (column := getattr(self, name)) is not None
         }
         has_rows = self.problems or self.left_out or self.shares

@@ -449,7 +449,7 @@ def take_columns(
             values = list(zip(values, *map(values_of, others), strict=True))
         key = name.removeprefix(f"{names[first]}.")
         if key != name:
-            find: Callable[[Any, str], Any] = find_indicator
+            find = find_indicator
             if name not in settings.label_fields:
                 find = partial(find_inner, is_label=name == settings.label_field)
             values = [find(value, key) for value in values]

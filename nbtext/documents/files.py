@@ -702,7 +702,7 @@ def read_whole(stream: streams.ByteStream, options: ReadOptions) -> Iterator[Blo
     while size <= limit and (raw := stream.read()):
         blocks.append(raw)
         size += len(raw)
-    contents: list[bytes | int] = [b"".join(blocks) if size <= limit else errno.EFBIG]
+    contents = [b"".join(blocks) if size <= limit else errno.EFBIG]
     documents = FileDocuments(
         Shard("files", (stream.path,), (None,)), options, contents, is_unpacked=True
     )

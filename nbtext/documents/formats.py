@@ -132,7 +132,7 @@ class Format:
 
     def load(self, role: str) -> Any:
         """Import and return a function of the format: that of its role, `reader` or `writer`."""
-        place: str = getattr(self, role)
+        place = getattr(self, role)
         return import_place(place if "." in place else f"nbtext.documents.{place}")
 
     def writes(self, change: str) -> bool:

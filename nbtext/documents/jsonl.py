@@ -106,7 +106,7 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         is_large = len(data) > LARGE_CHARACTERS
         return () if is_large else tuple(decoder.decode(data.split(b"\n", row + 1)[row].decode()))
 
-    columns: dict[str, Sequence[Any]] = dict(zip(names, others, strict=True))
+    columns = dict(zip(names, others, strict=True))
     for name, values in columns.items():
         if bytes in set(map(type, values)):  # a list is the bytes of its JSON
             columns[name] = [

@@ -21,7 +21,7 @@ from nbtext.documents.blocks import (
 )
 from nbtext.documents.decoding import BOM, Encoding, decode_lines
 from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import Label, collect_labels, split_fasttext
+from nbtext.documents.fields import collect_labels, split_fasttext
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, origin_of
 from nbtext.records import dataclass
@@ -89,7 +89,7 @@ def parse_lines(lines: LineDocuments) -> Batch:
     """Return a batch in which each line is a document."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts = [text.removesuffix("\r") for text in decoded.texts]
-    labels: list[Label] = [lines.settings.folder] * len(texts)
+    labels = [lines.settings.folder] * len(texts)
     batch = Batch(list(map(lines.place, range(len(texts)))), (texts,), labels)
     return batch.count_repairs(decoded.repaired.values())
 

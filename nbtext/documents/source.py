@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -307,7 +307,7 @@ class Source:
         if self._kept:
             yield from (self._kept[number].block() for number in sorted(self._kept))
             return
-        blocks: Iterable[Block] = chain.from_iterable(map(self._read_shard, self._files))
+        blocks = chain.from_iterable(map(self._read_shard, self._files))
         if self._ahead is not None:
             blocks = chain(self._ahead, self._rest)
         for number, block in enumerate(blocks):

@@ -581,7 +581,7 @@ def _find_value(evaluation: Evaluation, name: str) -> float:
             raise SettingsError(f"{name} was not measured", where="fail_under", hint=hint)
         return evaluation.metrics[name]
     kind, _, label = name.partition(":")
-    scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
+    scores = {score.label: score for score in evaluation.per_label}
     if label not in scores:
         hint = suggest(name, [f"{kind}:{join_list([each])}" for each in scores])
         raise SettingsError(f"there is no label {label}", where="fail_under", hint=hint)

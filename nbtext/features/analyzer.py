@@ -131,7 +131,7 @@ class Analyzer(_Finder):
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of a text that is already lowercased and stripped of accents."""
-        tokens: list[str] = self._find_tokens(text)
+        tokens = self._find_tokens(text)
         if len(text) > LONGEST_TOKEN // 4:
             kept = [token for token in tokens if not is_too_long(token)]
             with self._lock:
@@ -422,7 +422,7 @@ class Locator(_Finder):
         """Yield the tokens that are not stop words, with their positions."""
         for match in self._pattern.finditer(text):
             group = min(self._pattern.groups, 1)
-            token: str = match[group] or ""
+            token = match[group] or ""
             if is_too_long(token):
                 continue
             word = self.normalizer[token] if self.normalizer is not None else token

@@ -405,8 +405,7 @@ class ClassCounter:
 
 def _sums(values: Array, starts: Integers) -> Integers:
     """Return the sum of each run of values; `starts` are the starts of the runs."""
-    sums: Integers = np.add.reduceat(values, starts) if len(starts) else values
-    return sums
+    return np.add.reduceat(values, starts) if len(starts) else values
 
 
 def merge_sorted(

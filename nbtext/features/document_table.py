@@ -279,7 +279,7 @@ class DocumentTable:
 
     def _select(self, rows: Any, indptr: Array, indices: Array, counts: Array) -> DocumentTable:
         """Return the documents that `rows` (numbers or a slice) selects, with these entries."""
-        beside: dict[str, Any] = {
+        beside = {
             name: column[rows]
             for name in OPTIONAL_COLUMNS
             if (column := getattr(self, name)) is not None

@@ -209,7 +209,7 @@ class Matrix:
         """Return the documents as a batch, whose texts are empty, with labels as other formats give
         them: trimmed.
         """
-        labels: list[Label] = [
+        labels = [
             tuple(dict.fromkeys(filter(None, map(name_of, label))))
             if isinstance(label, tuple)
             else name_of(label)

@@ -570,8 +570,8 @@ def _unite(
     a: tuple[Name, ...], b: tuple[Name, ...]
 ) -> tuple[tuple[Name, ...], tuple[Integers32, Integers32]]:
     """Return the names of both, sorted, and the place of each name of `a` and of `b` among them."""
-    names: tuple[Name, ...] = tuple(sorted(set(a) | set(b)))
-    places: dict[Name, int] = {name: place for place, name in enumerate(names)}
+    names = tuple(sorted(set(a) | set(b)))
+    places = {name: place for place, name in enumerate(names)}
     mine, theirs = (np.array([places[name] for name in each], dtype=np.int32) for each in (a, b))
     return names, (mine, theirs)
 

@@ -60,7 +60,7 @@ def render_evaluation_page(
         for name, value in evaluation.metrics.items()
         if ALL_METRICS[name].note
     ]
-    content: dict[str, Any] = {
+    content = {
         "subject": subject,
         "settings": settings,
         "notes": notes,
@@ -107,9 +107,7 @@ def excerpt(example: Example) -> str:
 def _matrix(diagnosis: Diagnosis, *, has_probabilities: bool) -> dict[str, Any]:
     """Return the data of the script that draws the heat map; the predicted label -1 is none."""
     confusions = diagnosis.confusions
-    places: dict[str | None, int] = {
-        label: place for place, label in enumerate(confusions.labels)
-    } | {None: -1}
+    places = {label: place for place, label in enumerate(confusions.labels)} | {None: -1}
     scores = {score.label: score for score in diagnosis.evaluation.per_label}
 
     def entry(example: Example) -> list[Any]:

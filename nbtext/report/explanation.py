@@ -148,7 +148,7 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
     """
     shown, others = _shown(explanation, n_features)
     names = ("id", "label", "probability", "against", "other_probability", "log_odds")
-    plain: dict[str, Any] = {name: getattr(explanation, name) for name in names}
+    plain = {name: getattr(explanation, name) for name in names}
     plain["terms"] = asdict(explanation.terms)
     plain["contributions"] = [
         {name: value for name, value in asdict(each).items() if name != "is_untrained" or value}

@@ -171,7 +171,7 @@ def prediction_records(
     further_scores = label_scores(batch, further, decimals)
     is_read = batch.is_read.tolist()
     for row, values in enumerate(zip(*columns.values(), strict=True)):
-        record: dict[str, Any] = dict(zip(columns, values, strict=True))
+        record = dict(zip(columns, values, strict=True))
         record["scores"] = next(scores) if is_read[row] else None
         if batch.label_sets is not None:
             record[form.label_set] = list(batch.label_sets[row])
@@ -199,7 +199,7 @@ def _first_columns(batch: Predictions) -> dict[str, Sequence[Any]]:
     batch.complete()
     missing = [None] * len(batch)
     shares = _label_probabilities(batch, _decimals(batch))
-    columns: dict[str, Sequence[Any]] = {
+    columns = {
         "id": batch.ids,
         form.label: [plain_labels(form, each) for each in batch.labels],
         form.probability: [plain_labels(form, each) for each in shares],

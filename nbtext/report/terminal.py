@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from logging import LogRecord
 
     from rich.console import RenderableType
-    from rich.progress import Progress, ProgressColumn, TaskID
+    from rich.progress import Progress, TaskID
     from rich.table import Table
 
 
@@ -172,7 +172,7 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
     )
 
     console = Console(stderr=True)
-    counted: list[ProgressColumn] = [MofNCompleteColumn(), TextColumn(unit)]
+    counted = [MofNCompleteColumn(), TextColumn(unit)]
     if unit == "bytes":
         counted = [DownloadColumn(), TransferSpeedColumn()]
     parts = (TextColumn("reading"), BarColumn(), *counted, TimeRemainingColumn())
