@@ -44,19 +44,6 @@ def end_on_signals() -> None:
 
 
 def _end(number: int, _: FrameType | None) -> None:
-    remove_temporary_paths()
-    if number == signal.SIGINT:
-        with suppress(OSError):  # standard error is closed or full; its buffer may be locked
-            if os.isatty(STANDARD_ERROR):
-                os.write(STANDARD_ERROR, CLEAR_LINE_AND_SHOW_CURSOR)
-            os.write(STANDARD_ERROR, b"nbtext: interrupted\n")
-        os._exit(INTERRUPTED)
-    signal.signal(number, signal.SIG_DFL)  # so that the exit status names the signal
-    os.kill(os.getpid(), number)
-
-
-def remove_temporary_paths() -> None:
-    """Remove the files and directories that are temporary now."""
     for path in tuple(_temporary_paths):
         if os.path.isdir(path):
             import shutil  # rarely needed, and it takes time to import
@@ -65,6 +52,14 @@ def remove_temporary_paths() -> None:
         else:
             with suppress(OSError):
                 os.unlink(path)
+    if number == signal.SIGINT:
+        with suppress(OSError):  # standard error is closed or full; its buffer may be locked
+            if os.isatty(STANDARD_ERROR):
+                os.write(STANDARD_ERROR, CLEAR_LINE_AND_SHOW_CURSOR)
+            os.write(STANDARD_ERROR, b"nbtext: interrupted\n")
+        os._exit(INTERRUPTED)
+    signal.signal(number, signal.SIG_DFL)  # so that the exit status names the signal
+    os.kill(os.getpid(), number)
 
 
 @contextmanager

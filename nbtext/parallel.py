@@ -157,7 +157,7 @@ def parallel_map(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     *,
-    jobs: int = 1,
+    jobs: int,
     is_large: Callable[[Item], bool] = lambda item: False,
 ) -> Iterator[Result]:
     """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
@@ -203,6 +203,6 @@ def _fail(error: Exception) -> Iterator[Any]:
     yield
 
 
-def parallel_calls(calls: Sequence[Callable[[], Result]], *, jobs: int = 1) -> list[Result]:
+def parallel_calls(calls: Sequence[Callable[[], Result]], *, jobs: int) -> list[Result]:
     """Return the results of some calls, in their order, made in `jobs` threads."""
     return list(parallel_map(lambda call: call(), calls, jobs=min(jobs, len(calls)) or 1))

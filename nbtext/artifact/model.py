@@ -305,7 +305,7 @@ def _read_fitted_model(record: Record) -> FittedModel:
     settings = found["model_settings"]
     scorer = found["scorer"]
     derive = None if settings.is_linear else settings.event_model.derivation
-    derivation = None if derive is None else derive(settings.values)
+    derivation = derive and derive(settings.values)
     if derivation is not None and (scorer.rows is not None or scorer.scales is not None):
         raise invalid_value(
             "scorer.rows and scorer.scales", f"do not belong to {settings.model} models"

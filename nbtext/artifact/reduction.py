@@ -206,7 +206,7 @@ def keep_features(
         weighting=weighting,
         columns=None,
         documents=numbers,
-        vocabulary=None if vocabulary is None else vocabulary.restrict(columns),
+        vocabulary=vocabulary and vocabulary.restrict(columns),
         feature_settings=replace(model.feature_settings, vocabulary=None),
         model_settings=replace(model.model_settings, keep_sample=None),
         full_features=model.scorer.n_features,

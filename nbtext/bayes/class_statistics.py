@@ -414,11 +414,13 @@ def weigh_classes(
         occurrences=counts.occurrences * own,
     )
     together = sum_over_sets(weighed, LabelSets(np.arange(len(weights) + 1), classes), n_classes)
-    parts = (together.class_documents, together.documents, together.occurrences)
-    class_documents, frequencies, occurrences = (each / WEIGHT_UNIT for each in parts)
     return settle(
-        ClassStatistics(
-            class_documents, together.indptr, together.classes, frequencies, occurrences
+        replace(
+            together,
+            class_documents=together.class_documents / WEIGHT_UNIT,
+            documents=together.documents / WEIGHT_UNIT,
+            occurrences=together.occurrences / WEIGHT_UNIT,
+            totals=None,
         )
     )
 
@@ -580,27 +582,20 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
     """
     if not are_exact(rest.occurrences):  # sums of weights are rounded, so it cannot be decided
         return True
-    if rest.totals is not None and not (rest.is_within_totals and _is_possible(rest.totals)):
-        return False
+    if (totals := rest.totals) is not None:
+        # documents have each feature at least once, or not at all
+        is_possible = (
+            (totals.documents <= totals.occurrences)
+            & (totals.documents <= totals.n_documents)
+            & ((totals.documents > 0) | (totals.occurrences == 0))
+        )
+        if not (rest.is_within_totals and is_possible.all()):
+            return False
     return (
         rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
         and bool((rest.documents <= rest.occurrences).all())
         and bool((rest.documents <= rest.class_documents[rest.classes]).all())
     )
-
-
-def _is_possible(totals: Totals) -> bool:
-    """Return whether the totals can be those of documents: they have each feature at least once, or
-    not at all.
-    """
-    documents = totals.documents
-    occurrences = totals.occurrences
-    is_within = (
-        (documents <= occurrences)
-        & (documents <= totals.n_documents)
-        & ((documents > 0) | (occurrences == 0))
-    )
-    return bool(is_within.all())
 
 
 def _total(statistics: ClassStatistics) -> int:

@@ -54,9 +54,14 @@ def compile_complement(
         deltas *= scale[statistics.classes]
     base = np.negative(base, out=base)
     deltas = np.negative(deltas, out=deltas)
-    bias = np.zeros(statistics.n_classes)
     return LinearScorer(
-        bias, scale * default, statistics.indptr, statistics.classes, deltas, base, scale
+        np.zeros(len(scale)),
+        scale * default,
+        statistics.indptr,
+        statistics.classes,
+        deltas,
+        base,
+        scale,
     )
 
 

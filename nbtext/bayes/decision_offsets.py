@@ -148,13 +148,6 @@ def _best_step(judged: JudgedDocuments, k: int, metric: StepMetric) -> float:
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _accuracy_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Array:
-    """Return the change of the number of correct predictions after each document that changes to
-    class k.
-    """
-    return np.cumsum(((truth == k).astype(np.int64) - (truth == runner_ups)) * weights)
-
-
 def _f1_gains(runner_ups: Array, truth: Array, k: int, weights: Array) -> Floats:
     """Return the change of the sum of all F1 scores after each document that changes to class k."""
     support = np.bincount(truth, weights, max(k, int(runner_ups.max())) + 1)
@@ -179,7 +172,10 @@ def _macro_f1(predicted: Array, judged: JudgedDocuments) -> float:
 
 STEP_METRICS = {
     "accuracy": StepMetric(
-        lambda found, judged: judged.mean(found == judged.classes), _accuracy_gains
+        lambda found, judged: judged.mean(found == judged.classes),
+        lambda runner_ups, truth, k, weights: np.cumsum(
+            ((truth == k).astype(np.int64) - (truth == runner_ups)) * weights
+        ),
     ),
     "macro_f1": StepMetric(_macro_f1, _f1_gains),
 }
@@ -489,8 +485,8 @@ def assure_accuracy(
     next_start = _least_documents(minimum, share)
     for size in sizes_of_test(ordered, next_start):
         if size >= next_start:
-            level = level + share
-            share = share / 2
+            level += share
+            share /= 2
             next_start = 2 * size
         if level == 0:
             continue

@@ -53,10 +53,15 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
     default = log(share) - log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
     deltas = log1p(statistics.occurrences / pseudo)
-    bias = np.zeros(statistics.n_classes)
-    indptr = statistics.indptr
-    classes = statistics.classes
-    return LinearScorer(bias, default, indptr, classes, deltas, log(counted), np.ones(len(bias)))
+    return LinearScorer(
+        np.zeros(len(default)),
+        default,
+        statistics.indptr,
+        statistics.classes,
+        deltas,
+        log(counted),
+        np.ones(len(default)),
+    )
 
 
 def leave_out_dirichlet(

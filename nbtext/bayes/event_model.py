@@ -129,8 +129,7 @@ class LeftOut:
         the time does not grow with numbers of copies times entries.
         """
         numbers = np.unique(self.copies).tolist()
-        every = slice(None), 1
-        entries, times = every if len(numbers) == 1 else statistics.different_entries
+        entries, times = (slice(None), 1) if len(numbers) == 1 else statistics.different_entries
         for copies in numbers:
             yield copies, self.copies == copies, entries, times
 

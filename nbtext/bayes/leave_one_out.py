@@ -371,8 +371,8 @@ class ScoredCorpus:
         n_duplicates = first.n_duplicates
         if is_told:
             empty, n_last = _represent_empty(corpus, len(first.documents))
-            n_unjudged = n_unjudged + n_last
-            n_duplicates = n_duplicates + max(0, len(empty.documents) + n_last - 1)
+            n_unjudged += n_last
+            n_duplicates += max(0, len(empty.documents) + n_last - 1)
             judged = _join(judged, empty)
         return cls(judged, n_unjudged=n_unjudged, n_duplicates=n_duplicates)
 

@@ -58,7 +58,7 @@ def solve_by_conjugate_gradients(
         image = product(direction)
         length = power / dot(direction, image)
         step += length * direction
-        residual = residual - length * image
+        residual -= length * image
         scaled = residual / scale
         before = power
         power = dot(residual, scaled)

@@ -220,7 +220,7 @@ def _raise(bases: Floats, exponent: int) -> Floats:
     results = np.ones(len(bases))
     while True:
         if exponent & 1:
-            results = results * bases
+            results *= bases
         exponent >>= 1
         if exponent == 0:
             return results

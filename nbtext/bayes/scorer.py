@@ -206,9 +206,11 @@ class LinearScorer(SparseWeights):
             bounds, entries = entries_of(shared.indptr, own_rows[block])
             ends = self.indptr[block.start : block.stop + 1]
             own = slice(ends[0], ends[-1])
-            is_same = np.array_equal(bounds, ends - ends[0])
-            is_same = is_same and np.array_equal(shared.classes[entries], self.classes[own])
-            if not (is_same and np.array_equal(shared.deltas[entries], self.deltas[own])):
+            if not (
+                np.array_equal(bounds, ends - ends[0])
+                and np.array_equal(shared.classes[entries], self.classes[own])
+                and np.array_equal(shared.deltas[entries], self.deltas[own])
+            ):
                 return self
         return shared
 

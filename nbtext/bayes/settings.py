@@ -301,9 +301,8 @@ class ModelSettings(LinearSettings):
         if tables and self.model not in (AUTO, STACKED):
             raise refuse("vectors", f"{self.model} does not use it; `auto` and `stacked` do")
         if self.smoothing is not None:
-            is_right = self.smoothing == 0 or SMALLEST_FACTOR <= self.smoothing <= LARGEST_FACTOR
             require_setting(
-                is_right,
+                self.smoothing == 0 or SMALLEST_FACTOR <= self.smoothing <= LARGEST_FACTOR,
                 self.smoothing,
                 f"0, or a number from {SMALLEST_FACTOR:g} to {LARGEST_FACTOR:g}",
                 "smoothing",
@@ -316,9 +315,11 @@ class ModelSettings(LinearSettings):
                 "prior",
             )
         if isinstance(self.class_weight, str):
-            is_right = self.class_weight == "balanced"
             require_setting(
-                is_right, self.class_weight, "balanced or a weight for labels", "class_weight"
+                self.class_weight == "balanced",
+                self.class_weight,
+                "balanced or a weight for labels",
+                "class_weight",
             )
         for label, weight in self.class_weight if isinstance(self.class_weight, tuple) else ():
             require_setting(

@@ -4,7 +4,7 @@ leave-one-out scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -212,7 +212,15 @@ def compare_event_models(corpora: Sequence[ScoredCorpus], smoothing: float | Non
         found = dict(
             zip(left, _answer([corpora[i] for i in left], number, smoothings), strict=True)
         )
-        left = _remaining(found, together)
+        # those that are not significantly less accurate than the best one; without duplicates, it
+        # is McNemar's test: Dietterich, Approximate Statistical Tests for Comparing Supervised
+        # Classification Learning Algorithms, 1998, section 3.1
+        most_correct, _ = max(found.values(), key=lambda answer: answer[0].sum())
+        left = [
+            i
+            for i, (is_correct, _) in found.items()
+            if deviations(most_correct.astype(np.float64) - is_correct, together) <= CLEAR
+        ]
         if len(left) == 1:
             return left[0]
         smoothings = [[found[i][1]] for i in left]
@@ -241,18 +249,6 @@ def _answer(
         ]
         answers.append(max(zip(is_correct, own, strict=True), key=lambda each: each[0].sum()))
     return answers
-
-
-def _remaining(found: Mapping[int, Correctness], together: Together) -> list[int]:
-    """Return the indices of the event models that are not significantly less accurate than the best
-    one.
-
-    Without duplicates, this is McNemar's test; Dietterich, Approximate Statistical Tests for
-    Comparing Supervised Classification Learning Algorithms, 1998, section 3.1.
-    """
-    best, _ = max(found.values(), key=lambda answer: answer[0].sum())
-    differences = {i: best.astype(np.float64) - is_correct for i, (is_correct, _) in found.items()}
-    return [i for i, each in differences.items() if deviations(each, together) <= CLEAR]
 
 
 def deviations(differences: Floats, together: Together) -> float:

@@ -195,9 +195,7 @@ def named_sources() -> set[str]:
     return {file.path for file in named if file.type.metavar.startswith("SOURCE")}
 
 
-def check_files(
-    files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None = None
-) -> None:
+def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None) -> None:
     """Refuse a command that would destroy a file.
 
     An output must not be an input, or a document in an input directory. Files are compared by

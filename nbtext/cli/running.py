@@ -86,7 +86,7 @@ def name_sources(sources: tuple[str, ...]) -> str:
     return ", ".join(hide_credentials(source, is_source=True) for source in sources)
 
 
-def is_watched(output: str = "-") -> bool:
+def is_watched(output: str) -> bool:
     """Return whether results are printed on a terminal, where a progress bar would disturb them."""
     return output in STANDARD_OUTPUT_PATHS and sys.stdout.isatty()
 

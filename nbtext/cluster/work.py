@@ -61,10 +61,13 @@ class Report:
 
 
 @contextmanager
-def report_problems(report: Report) -> Iterator[None]:
-    """Put an error into the report; it ends the command with the same status as in one thread."""
+def reporting() -> Iterator[Report]:
+    """Yield a report, into which an error is put; it ends the command with the same status as in
+    one thread.
+    """
+    report = Report()
     try:
-        yield
+        yield report
     except NbtextError as error:
         kind = type(error) if isinstance(error, SettingsError | OutputError) else InputError
         report.problem = kind(error.what, where=error.where, hint=error.hint)
@@ -95,18 +98,18 @@ def count_shard(
     shard: Shard, input_settings: InputSettings, task: CountingTask, token_versions: tuple[str, ...]
 ) -> Report:
     """Return the counts of a shard."""
-    report = Report()
-    with report_problems(report):
+    with reporting() as report:
         _check_versions(token_versions)
         try:
             report.result = count_in_threads(open_shard(shard, input_settings), task, 1, report.add)
         except InputError:
             if shard.byte_range is None:
                 raise
-            report = Report()  # read again, with the line numbers of the whole file
-            with report_problems(report):
+            # read again, with the line numbers of the whole file
+            with reporting() as again:
                 whole = open_shard(begin_at_line(shard, None), input_settings)
-                report.result = count_in_threads(whole, task, 1, report.add)
+                again.result = count_in_threads(whole, task, 1, again.add)
+            return again
     return report
 
 
@@ -123,8 +126,7 @@ def add_reports(reports: Sequence[Report]) -> Report:
 
 def count_shard_lines(shard: Shard, input_settings: InputSettings) -> Report:
     """Return how many lines begin in a shard."""
-    report = Report()
-    with report_problems(report):
+    with reporting() as report:
         report.result = count_lines(shard, input_settings)
     return report
 
@@ -139,9 +141,8 @@ def predict_shard(
     """Return the records of a shard's documents as bytes, or write them to `target` completely or
     not at all.
     """
-    report = Report()
     records = io.BytesIO()
-    with report_problems(report):
+    with reporting() as report:
         _check_versions(token_versions)
         with _loading:  # only one of several threads loads it
             model = _load_model(task.model, task.stamp)

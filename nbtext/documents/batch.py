@@ -387,7 +387,7 @@ class Batch:
             values = getattr(self, name)
             changed[name] = {places[row]: each for row, each in values.items() if row in places}
         changed["columns"] = tuple(map(take, self.columns))
-        matrix = None if self.matrix is None else self.matrix.take(kept)
+        matrix = self.matrix and self.matrix.take(kept)
         return replace(self, **changed, matrix=matrix, rows=None)
 
     def spread(self) -> Batch:

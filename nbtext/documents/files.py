@@ -340,7 +340,14 @@ def list_shards(
         shards = _make_shards(
             collections, root, lambda file: "file" if file.suffix in TABLES else "mails"
         )
-        _say_of_collections(shards, root)
+        units = {"file": ("table", "row"), "mails": ("mail file", "mail")}
+        numbers = Counter(units[shard.reader] for shard in shards for _ in shard.paths)
+        found = " and ".join(number_of(numbers[unit], unit[0]) for unit in sorted(numbers))
+        kinds = " or ".join(document for _, document in sorted(numbers))
+        streams.warn(
+            root,
+            f"{found}: each {kinds} is a document; give --input-format dirs to read each file as one text",
+        )
         return shards, tree.skipped
     labels = {file.label for file in files}
     if None in labels and len(labels) > 1 and wanted != "mbox":
@@ -374,15 +381,6 @@ def split_files(shard: Shard, n_files: int) -> Iterator[Shard]:
     for start in range(0, len(shard.paths), n_files):
         files = slice(start, start + n_files)
         yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
-
-
-def _say_of_collections(shards: list[Shard], root: str) -> None:
-    """Say that each row or mail of the files of a directory is a document."""
-    units = {"file": ("table", "row"), "mails": ("mail file", "mail")}
-    numbers = Counter(units[shard.reader] for shard in shards for _ in shard.paths)
-    found = " and ".join(number_of(numbers[unit], unit[0]) for unit in sorted(numbers))
-    what = f"{found}: each {' or '.join(document for _, document in sorted(numbers))} is a document"
-    streams.warn(root, f"{what}; give --input-format dirs to read each file as one text")
 
 
 def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[File]:

@@ -298,7 +298,7 @@ def tells_format(head: bytes) -> bool:
     return begins_as_mail(start, is_all=False) is not None
 
 
-def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None) -> Format:
+def detect_format(path: str, head: bytes, text: str, *, unit: str | None) -> Format:
     """Return the format of a file.
 
     Parameters

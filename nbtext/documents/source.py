@@ -179,7 +179,7 @@ class Source:
     def model_input(self) -> ModelInput:
         """The properties of the source that a model stores when it is trained on it."""
         inputs = {
-            None if (matrix := self._matrices.get(path)) is None else matrix.input
+            (matrix := self._matrices.get(path)) and matrix.input
             for shard in self._files
             for path in shard.paths
         }

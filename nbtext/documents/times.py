@@ -109,7 +109,7 @@ def read_period(text: str, period: str) -> str | None:
     return None if date is None or is_too_short else date.date().isoformat()[: PERIODS[period]]
 
 
-def refuse_time(text: str, name: str, wanted: str = "a date") -> InputError:
+def refuse_time(text: str, name: str, wanted: str) -> InputError:
     """Return the error of a field that holds no time."""
     what = f"`{name}` is {text[:MAX_TIME_CHARACTERS]!r}, expected {wanted}"
     if _ambiguous.match(text.strip()):

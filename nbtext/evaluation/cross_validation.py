@@ -264,7 +264,7 @@ def cross_validate_search(
     search: FoldSearch,
     *,
     decisions: DecisionSettings = MOST_PROBABLE,
-    jobs: int = 1,
+    jobs: int,
     on_batch: OnBatch | None = None,
 ) -> CrossValidation:
     """Read a source once, search a model for each fold among the other folds, and predict the fold

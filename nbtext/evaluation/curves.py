@@ -25,7 +25,7 @@ class ReliabilityBin:
     accuracy: float
 
 
-def sum_bins(probabilities: Floats, is_right: Mask, weights: Any = 1) -> Floats:
+def sum_bins(probabilities: Floats, is_right: Mask, weights: Any) -> Floats:
     """Return the number of documents, of right ones, and the sum of the probabilities in each bin,
     shape (3, n_columns, N_BINS).
 

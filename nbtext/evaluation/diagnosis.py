@@ -90,8 +90,9 @@ class TopExamples(Generic[Item]):
 
     def rank_examples(self) -> list[Item]:
         """Return the examples, the highest rank first."""
-        entries = sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
-        return [example for *_, example in entries]
+        return [
+            example for *_, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
+        ]
 
 
 class MisleadingWord(NamedTuple):

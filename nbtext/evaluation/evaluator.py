@@ -457,9 +457,8 @@ class MultilabelEvaluator(Evaluator):
             common = sorted(self._pairs.items(), key=lambda pair: -pair[1])
             self._pairs = defaultdict(float, common[: MAX_COUNTED_PAIRS // 2])
         if predictions.thresholds is not None:
-            self._thresholds |= dict(
-                zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
-            )
+            thresholds = zip(predictions.classes, predictions.thresholds.tolist(), strict=True)
+            self._thresholds |= {label: each for label, each in thresholds if not math.isnan(each)}
         classes = self._numbers.add(predictions.classes)
         n_new = len(self._numbers) - self.bins.shape[1]
         self.bins = np.pad(self.bins, ((0, 0), (0, n_new), (0, 0)))
@@ -493,8 +492,7 @@ class MultilabelEvaluator(Evaluator):
             f1,
             as_counts(support),
         )
-        found = (self._thresholds.get(label, math.nan) for label in labels)
-        thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
+        thresholds = map(self._thresholds.get, labels)
         rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
         common = sorted(
             self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or "")

@@ -193,7 +193,7 @@ class LabelNumbers:
 
 
 def measure_outcomes(
-    predictions: Predictions, numbers: LabelNumbers, *, min_probability: float = 0.0
+    predictions: Predictions, numbers: LabelNumbers, *, min_probability: float
 ) -> Outcomes:
     """Compare a batch of predictions with the true labels of its documents.
 
@@ -283,15 +283,6 @@ def as_counts(sums: Array) -> Array:
     return np.asarray(whole if (whole == sums).all() else sums)
 
 
-def _weigh(part: AnyOutcomes, start: int) -> AnyOutcomes:
-    """Return outcomes with weights, those of documents from `start` on; without, each counts once
-    and has a text of its own.
-    """
-    if part.weights is not None:
-        return part
-    return replace(part, weights=np.ones(len(part)), texts=-1 - np.arange(start, start + len(part)))
-
-
 def join_outcomes(
     parts: list[AnyOutcomes], numbers: LabelNumbers, labels: tuple[str, ...]
 ) -> AnyOutcomes:
@@ -300,8 +291,14 @@ def join_outcomes(
     """
     names = [field.name for field in fields(parts[0]) if field.name != "labels"]
     if any(part.weights is not None for part in parts):
-        starts = [0, *accumulate(map(len, parts))]
-        parts = [_weigh(part, start) for part, start in zip(parts, starts, strict=False)]
+        # a document without a weight counts once, and has a text of its own
+        starts = accumulate(map(len, parts), initial=1)
+        parts = [
+            replace(part, weights=np.ones(len(part)), texts=-np.arange(start, start + len(part)))
+            if part.weights is None
+            else part
+            for part, start in zip(parts, starts, strict=False)
+        ]
     else:
         names = [name for name in names if name not in ("weights", "texts")]
     columns: dict[str, Any] = {

@@ -83,7 +83,7 @@ def predict_by_model(
 
 
 def predict_from_file(
-    file: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE
+    file: PredictionsFile, source: Source, decisions: DecisionSettings
 ) -> Iterator[PredictedBatch]:
     """Read the predictions for every document of a source from a file, or from fields of the source
     itself.

@@ -73,7 +73,7 @@ class Counter:
         self._has_pattern = has_own_pattern(settings)
         self._hash_bits = settings.hash_bits
         self._is_fixed = vocabulary is not None
-        self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
+        self._vocabulary = vocabulary or Vocabulary.from_sorted([])
         # the column of each feature, when `vocabulary` was last called
         self._rank = np.empty(0, dtype=np.int32)
         self._numbers = _growing_numbers()
@@ -207,7 +207,7 @@ class ViewCounter:
     view. Provisional columns of the views alternate. The length of a document is that of all views.
     """
 
-    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None) -> None:
         self._names = settings.view
         self._vocabulary = vocabulary
         given = (

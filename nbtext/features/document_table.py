@@ -441,29 +441,20 @@ def concatenate(parts: Sequence[DocumentTable]) -> DocumentTable:
     """
     if any(part.weights is not None for part in parts):
         parts = [replace(part, weights=part.units) for part in parts]
-    return DocumentTable(
-        csr.join_bounds([part.indptr for part in parts]),
-        np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),
-        np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)]),
-        np.concatenate([np.zeros(0, dtype=np.int32), *(part.classes for part in parts)]),
-        np.concatenate([np.zeros(0, dtype=np.uint64), *(part.hashes for part in parts)]),
-        **{
-            name: _join_optional([getattr(part, name) for part in parts], parts)
-            for name in OPTIONAL_COLUMNS
-            if name != "n_tokens"
-        },
-    )
-
-
-def _join_optional(columns: Sequence[Array | None], parts: Sequence[DocumentTable]) -> Array | None:
-    """Return a column that the documents of all parts have, or those of none."""
-    present = [column for column in columns if column is not None]
-    n_needed = sum(
-        len(part) > 0 or column is not None for part, column in zip(parts, columns, strict=True)
-    )
-    if present and len(present) != n_needed:
-        raise ValueError(f"{len(present)} of {n_needed} parts have a column that the others lack")
-    return np.concatenate(present) if present else None
+    found = {}
+    for name in ("indices", "counts", "classes", "hashes"):
+        none = np.zeros(0, dtype=np.uint64 if name == "hashes" else np.int32)
+        found[name] = np.concatenate([none, *(getattr(part, name) for part in parts)])
+    for name in set(OPTIONAL_COLUMNS) - {"n_tokens"}:
+        present = [column for part in parts if (column := getattr(part, name)) is not None]
+        n_needed = sum(len(part) > 0 or getattr(part, name) is not None for part in parts)
+        if present and len(present) != n_needed:
+            raise ValueError(
+                f"{len(present)} of {n_needed} parts have a column that the others lack"
+            )
+        if present:
+            found[name] = np.concatenate(present)
+    return DocumentTable(csr.join_bounds([part.indptr for part in parts]), **found)
 
 
 def take_smallest(

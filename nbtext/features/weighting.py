@@ -119,7 +119,12 @@ class Weighting:
         """
         if self.is_counting:
             return counts if self.tf == "count" else np.ones_like(counts)
-        weights = term_frequencies(indptr, counts, tf=self.tf)
+        formula = self.term_frequency.formula
+        values = counts.astype(np.float64)
+        variables = {"count": values}
+        if "length" in formula:
+            variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))
+        weights = _evaluate(formula, variables, len(values))
         if self.idf is not None:
             weights *= self.idf[indices]
         return normalize(indptr, weights, norm=self.norm)
@@ -200,16 +205,6 @@ class WeightingOfViews(Weighting):
             views=tuple(each.restrict(columns[a:b] - start) for each, (a, b), start in parts),
             bounds=places,
         )
-
-
-def term_frequencies(indptr: Array, counts: Array, *, tf: str) -> Floats:
-    """Return the term frequency of each entry, (n_entries,) float64."""
-    formula = TERM_FREQUENCIES[tf].formula
-    values = counts.astype(np.float64)
-    variables = {"count": values}
-    if "length" in formula:
-        variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))
-    return _evaluate(formula, variables, len(values))
 
 
 def inverse_document_frequencies(

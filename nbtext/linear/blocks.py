@@ -348,7 +348,7 @@ class CompactDocuments:
         return documents, own["dual"][documents]
 
 
-def order_features(frequencies: Array, at_least: int = 2) -> tuple[Integers32, Integers32]:
+def order_features(frequencies: Array, at_least: int) -> tuple[Integers32, Integers32]:
     """Return the columns of the features that so many documents hold, the most frequent first, and
     their places.
 

@@ -156,13 +156,26 @@ class HeldOut(NamedTuple):
     """The documents that are scored by models of others.
 
     folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
-    documents   (n_held_out,), those in a fold
     n_unjudged  number of documents that cannot be in a fold, because their class has no other one
     """
 
     folds: Integers32
-    documents: Integers
     n_unjudged: int
+
+    @property
+    def documents(self) -> Integers:
+        """Those in a fold, (n_held_out,)."""
+        return _list_held_out(self.folds)
+
+
+def _list_held_out(folds: Integers32) -> Integers:
+    return np.flatnonzero(folds != NEVER_HELD_OUT)
+
+
+def _hold_out_at_least(folds: Integers32, size: int) -> None:
+    """Hold out only as many folds as have so many documents."""
+    sizes = np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT]))
+    folds[folds > np.searchsorted(sizes, size)] = NEVER_HELD_OUT
 
 
 def _hold_out(
@@ -186,17 +199,14 @@ def _hold_out(
     if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
         folds[:] = NEVER_HELD_OUT
     elif replace(goals, adjusts_prior=False) == Goals():
-        sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
-        size = C_SELECTION_SIZE if settings.C == AUTO or is_stacked else LINEAR_CALIBRATION_SIZE
-        n_folds = int(np.searchsorted(np.cumsum(sizes), size)) + 1
-        folds[folds >= n_folds] = NEVER_HELD_OUT
-    n_scored = (BLOCK_SCORES if is_stacked else SCORES_AT_ONCE) // data.n_classes
-    documents = np.flatnonzero(folds != NEVER_HELD_OUT)
-    if len(documents) > n_scored:
-        folds[np.random.default_rng(settings.seed).permutation(documents)[n_scored:]] = (
-            NEVER_HELD_OUT
+        _hold_out_at_least(
+            folds,
+            C_SELECTION_SIZE if settings.C == AUTO or is_stacked else LINEAR_CALIBRATION_SIZE,
         )
-    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
+    n_scored = (BLOCK_SCORES if is_stacked else SCORES_AT_ONCE) // data.n_classes
+    documents = np.random.default_rng(settings.seed).permutation(_list_held_out(folds))
+    folds[documents[n_scored:]] = NEVER_HELD_OUT
+    return HeldOut(folds, n_unjudged)
 
 
 def _hold_out_first(
@@ -227,7 +237,7 @@ def _hold_out_first(
     if size:
         folds[empty[empty >= size][:: len(data) // size]] = 0
     n_unjudged = int((class_documents == 1).sum())
-    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
+    return HeldOut(folds, n_unjudged)
 
 
 def _select_strength(
@@ -240,7 +250,7 @@ def _select_strength(
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
     """
-    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    held_out = _list_held_out(folds)
 
     def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
         solver = rough._replace(C=C)
@@ -276,7 +286,7 @@ def search_strength(
                 found_loss, found, solution = evaluate(10.0 ** (best + direction), solution)
                 if found_loss >= MAX_LOSS_SHARE * loss:
                     break
-                best = best + direction
+                best += direction
                 loss = found_loss
                 scores = found
     return 10.0**best, scores, solution
@@ -290,7 +300,7 @@ DEFAULT_SCALE = 4.0  # without folds: a score of 0 has the probability ½
 
 
 def learn_labels(
-    data: TrainingData, settings: ModelSettings, *, jobs: int = 1
+    data: TrainingData, settings: ModelSettings, *, jobs: int
 ) -> tuple[LinearScorer, Hyperparameters, label_calibration.MultilabelFit]:
     """Fit a linear multi-label model to all documents, and return it with what was fitted to
     held-out scores.
@@ -321,7 +331,7 @@ def learn_labels(
     check_label_count(data.n_classes, settings.model, "model")
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
     folds = _hold_out_sets(data, settings)
-    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    held_out = _list_held_out(folds)
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     solver = SolverSettings(C, seed=settings.seed)
@@ -399,12 +409,9 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
         else label_calibration.MULTILABEL_CALIBRATION_SIZE
     )
     n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
-    n_folds = (
-        int(np.searchsorted(np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT])), n_scored)) + 1
-    )
-    folds[folds >= n_folds] = NEVER_HELD_OUT
-    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
-    folds[np.random.default_rng(settings.seed).permutation(held_out)[n_scored:]] = NEVER_HELD_OUT
+    _hold_out_at_least(folds, n_scored)
+    documents = np.random.default_rng(settings.seed).permutation(_list_held_out(folds))
+    folds[documents[n_scored:]] = NEVER_HELD_OUT
     return folds
 
 
@@ -417,7 +424,7 @@ def _select_strength_of_labels(
     If only a part of the labels fits into memory, C is selected for every n-th label, and the
     others are None.
     """
-    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    held_out = _list_held_out(folds)
     classes = list(range(0, data.n_classes, n_chunks))
     scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
 

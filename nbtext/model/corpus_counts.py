@@ -330,11 +330,11 @@ class CorpusCounts:
         places = find_places(columns, self.statistics.n_features)
         return replace(
             self,
-            vocabulary=self.vocabulary.restrict(columns) if self.vocabulary is not None else None,
+            vocabulary=self.vocabulary and self.vocabulary.restrict(columns),
             statistics=self.statistics.restrict(columns),
             sample=self.sample.map_features(places),
             stored=None if self.stored is None else self.stored.map_features(places),
-            weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
+            weighting=self.weighting and self.weighting.restrict(columns),
         )
 
     def without(self, documents: Mask, *, sample_size: int | None = None) -> CorpusCounts:
@@ -345,12 +345,13 @@ class CorpusCounts:
         sample_size  how many of the others stay retained; None: all
         """
         removed = self.sample.take(np.flatnonzero(documents))
-        statistics = self.statistics - self.count(removed)
-        sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
-        empty = None if self.empty is None else Numbers(self.empty) - self._count_empty(removed)
-        return replace(
-            self, statistics=statistics, sample=sample, empty=empty
-        )._drop_unused_labels()
+        counts = replace(
+            self,
+            statistics=self.statistics - self.count(removed),
+            sample=self.sample.take(np.flatnonzero(~documents)[:sample_size]),
+            empty=None if self.empty is None else Numbers(self.empty) - self._count_empty(removed),
+        )
+        return counts._drop_unused_labels()
 
     def take(self, documents: Integers) -> CorpusCounts:
         """Return the counts of some retained documents alone, without labels that none of them
@@ -607,8 +608,7 @@ class CorpusCounter:
         many label sets.
         """
         is_matrix = isinstance(self._counter, MatrixCounter)
-        has_begun = self._counter is not None
-        is_other = has_begun and is_matrix != (batch.matrix is not None)
+        is_other = self._counter is not None and is_matrix != (batch.matrix is not None)
         has_many = self._has_lists or self._has_weights
         return is_other or (has_many and len(self._codes) >= MAX_SETS)
 

@@ -191,11 +191,11 @@ class Explainer:
         predictions = odds.predictions
         explanations: list[tuple[tuple[str, float], ...]] = []
         for row, own in enumerate(predictions.label_classes.tolist()):
-            is_answered = predictions.reasons[row] is None
-            other = odds.choose_other(row, own, None) if is_answered else None
+            other = odds.choose_other(row, own, None) if predictions.reasons[row] is None else None
             strongest = [] if other is None else odds.contributions(row, own, other)
-            pairs = [(each.feature, each.log_odds) for each in strongest[: decisions.explain]]
-            explanations.append(tuple(pairs))
+            explanations.append(
+                tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain])
+            )
         return replace(predictions, explanations=explanations)
 
     def feature_names(self, indices: Integers32, texts: Sequence[str]) -> list[str]:
@@ -375,9 +375,8 @@ class OddsOfLabels(Odds):
         n_known = self._scores.n_known
         of_prior = combination.prior_weight * factors.baseline
         prior = (factors.relevance + factors.contrast + of_prior) * relevance.priors[own]
-        by_length = combination.slope * factors.log_length
         calibration = factors.baseline * (
-            combination.intercept + combination.biases[own] + by_length
+            combination.intercept + combination.biases[own] + combination.slope * factors.log_length
         )
         others = 0.0
         if relevance.contrast is not None:

@@ -363,7 +363,7 @@ class TrainedModel:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return make_trained_model, (self.fitted, None if self.load_counts is None else self.counts)
+        return make_trained_model, (self.fitted, self.load_counts and self.counts)
 
 
 def make_trained_model(fitted: FittedModel, counts: CorpusCounts | None) -> TrainedModel:
@@ -405,7 +405,7 @@ def list_targets(model: FittedModel) -> tuple[TargetDecision, ...]:
     estimated = getattr(model.estimate, "targets", ())
     for (metric, label, target), found in zip_longest(settings.targets, estimated):
         k = model.class_of(label)
-        low = None if found is None else found.lower_bound(settings.confidence)
+        low = found and found.lower_bound(settings.confidence)
         decision = TargetDecision(metric, label, target, found, low)
         if metric == "precision" and minimums is not None and minimums[k] > 0:
             decision = replace(decision, min_probability=float(minimums[k]))

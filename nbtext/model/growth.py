@@ -444,11 +444,11 @@ def _fit_again(
             hint="train it again on all documents, or give documents with one label each",
         )
     if approximate and is_too_small:
-        selection = earlier.fitted.task.transfer(counts.labels, earlier.fitted.hyperparameters)
-        features = earlier.fitted.feature_settings
-        settings = earlier.fitted.model_settings
-        fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-        fitted = _keep_choice(fitted, earlier.fitted)
+        known = earlier.fitted
+        selection = known.task.transfer(counts.labels, known.hyperparameters)
+        features = known.feature_settings
+        fitted = fit_model(counts, features, known.model_settings, jobs=jobs, selection=selection)
+        fitted = _keep_choice(fitted, known)
     else:
         fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
     return _succeed(replace(fitted, approximate=tuple(approximate)), model.fitted, counts)

@@ -301,7 +301,7 @@ class GivenLabels(NamedTuple):
     weights: Sequence[int] | None = None
 
 
-def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
+def read_labels(y: Any, sample_weight: Any) -> GivenLabels:
     """Return a label of each text, a list of labels of each, an indicator matrix, or the shares of
     the labels of each, as texts.
 

@@ -142,13 +142,12 @@ def source_features(source: Source, features: FeatureSettings) -> FeatureSetting
     for each in fields(FeatureSettings):
         if getattr(features, each.name) != each.default:
             raise refuse(each.name, already_counted())
-    features = matrix.features
-    assert isinstance(features, FeatureSettings)  # for the types
-    return features
+    found: FeatureSettings = matrix.features
+    return found
 
 
 def count_unlabeled(
-    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
+    source: Source, features: FeatureSettings, *, jobs: int, on_batch: OnBatch | None
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, without their labels.
 
@@ -188,7 +187,7 @@ def label_numbered(batch: Batch, labels: Sequence[str]) -> Batch:
     return batch
 
 
-def read_batches(source: Source, on_batch: OnBatch | None = None) -> Iterator[Batch]:
+def read_batches(source: Source, on_batch: OnBatch | None) -> Iterator[Batch]:
     """Yield the batches of a source, in order and in this thread; `on_batch` is called after each
     was used.
     """

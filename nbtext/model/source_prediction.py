@@ -61,10 +61,10 @@ def explain_source(
     model: FittedModel,
     source: Source,
     *,
-    label: str | None = None,
-    against: str | None = None,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
+    label: str | None,
+    against: str | None,
+    jobs: int,
+    on_batch: OnBatch | None,
 ) -> Iterator[Explanation]:
     """Return the explanations of all documents of a source, in order; see
     `Explainer.explain_batch`.
@@ -83,7 +83,7 @@ def map_batches(
     source: Source,
     *,
     jobs: int,
-    on_batch: OnBatch | None = None,
+    on_batch: OnBatch | None,
 ) -> Iterator[Result]:
     """Yield what a function returns for each batch of a source, in order; see `predict_source`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TIE = 1e-12  # expected costs that differ by less are equal
 
 
-class Task:
+class Task(Protocol):
     """What a prediction is, and how scores become one.
 
     Attributes
@@ -61,7 +61,6 @@ class Task:
     @property
     def estimate(self) -> Any:
         """The leave-one-out estimate for new documents; None if no document could be left out."""
-        raise NotImplementedError
 
     @property
     def n_scores(self) -> int:
@@ -71,12 +70,10 @@ class Task:
     @property
     def parts(self) -> Mapping[str, Any]:
         """What is fitted to leave-one-out scores, by name; None: the model does not have it."""
-        raise NotImplementedError
 
     @property
     def posteriors(self) -> Any:
         """Probabilities of left-out documents, to estimate shares of labels; None: not known."""
-        raise NotImplementedError
 
     @classmethod
     def check_settings(cls, features: FeatureSettings, settings: ModelSettings) -> None:
@@ -90,7 +87,6 @@ class Task:
         """Return the task with the calibration and the estimate of a selection; None: without an
         estimate.
         """
-        raise NotImplementedError
 
     def change_calibration(self, change: Callable[[Calibration], Calibration]) -> Self:
         """Return the task with a changed calibration, if it has one."""
@@ -111,7 +107,6 @@ class Task:
         None in place of the classes: the probabilities decide. See `log_probabilities` for the
         parameters.
         """
-        raise NotImplementedError
 
     def scorer_of_labels(self, scorer: LinearScorer) -> LinearScorer:
         """Return the scorer whose weights tell for and against each label."""
@@ -123,7 +118,6 @@ class Task:
 
     def margins(self, log_probabilities: Floats) -> Floats:
         """Return the values that determine the labels, (n_documents, n_labels)."""
-        raise NotImplementedError
 
     def decide(self, predictions: Predictions, decisions: DecisionSettings) -> Predictions:
         """Return the predictions, which may be changed, with the labels that follow from the
@@ -134,14 +128,12 @@ class Task:
         SettingsError
             `coverage` is set, and the model has no nonconformity scores.
         """
-        raise NotImplementedError
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Any:
         """Return what was fitted to leave-one-out scores, for a model of other labels.
 
         hyperparameters  of the model
         """
-        raise NotImplementedError
 
 
 @frozen(eq=False)
@@ -327,7 +319,16 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     """
     probabilities = predictions.probabilities
     classes = predictions.classes
-    expected, abstaining = _expected_costs(probabilities, classes, costs)
+    places = {label: place for place, label in enumerate(classes)}
+    # the expected cost of each label, (n_documents, n_classes), and of abstaining, (n_documents,)
+    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
+    abstaining = np.full(len(probabilities), DEFAULT_ERROR_COST)
+    for (true, predicted), cost in costs.pairs.items():
+        if true in places and predicted in places:
+            default = DEFAULT_ERROR_COST * (true != predicted)
+            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
+        elif true in places and predicted == "":
+            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
     lowest = expected.min(axis=1)
     decided = np.where(expected <= lowest[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
     reasons = {
@@ -337,24 +338,6 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
         if costs.has_abstention
     }
     return _decide_again(predictions, decided, reasons)
-
-
-def _expected_costs(
-    probabilities: Floats, labels: Sequence[str], costs: Costs
-) -> tuple[Floats, Floats]:
-    """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining,
-    (n_documents,).
-    """
-    places = {label: place for place, label in enumerate(labels)}
-    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
-    abstaining = np.full(len(probabilities), DEFAULT_ERROR_COST)
-    for (true, predicted), cost in costs.pairs.items():
-        if true in places and predicted in places:
-            default = DEFAULT_ERROR_COST * (true != predicted)
-            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
-        elif true in places and predicted == "":
-            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
-    return expected, abstaining
 
 
 def _apply_thresholds(predictions: Predictions, minimums: Mapping[str, float]) -> Predictions:

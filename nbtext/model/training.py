@@ -171,9 +171,7 @@ def train_model(given: Training) -> TrainedModel:
         return model
 
 
-def train_on_source(
-    given: Training, source: Source, on_batch: OnBatch | None = None
-) -> TrainedModel:
+def train_on_source(given: Training, source: Source, on_batch: OnBatch | None) -> TrainedModel:
     """Train the model of the settings on all documents of a source."""
     model_settings = given.settings
     features = source_features(source, given.features)

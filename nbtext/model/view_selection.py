@@ -65,10 +65,10 @@ def count_for_model(
     source: Source,
     features: FeatureSettings,
     settings: ModelSettings,
-    on_batch: OnBatch | None = None,
+    on_batch: OnBatch | None,
     *,
     jobs: int,
-    may_select: bool = True,
+    may_select: bool,
 ) -> Counted:
     """Count a corpus in the views that the settings name, or that are best for it.
 

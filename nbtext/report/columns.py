@@ -120,7 +120,6 @@ def _add_columns(
     is_written: Callable[[Predictions], Mask] | None,
 ) -> ChangedRows:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
-    assert batch.rows is not None
     top_k = decisions.top_k
     prefix = settings.column_prefix
     is_several = TASKS[batch.task].form.is_list

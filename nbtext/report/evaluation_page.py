@@ -28,7 +28,7 @@ def render_evaluation_page(
     *,
     subject: str,
     settings: dict[str, str],
-    locate: Locator | None = None,
+    locate: Locator | None,
     has_probabilities: bool = True,
     notes: Sequence[str] = (),
 ) -> bytes:

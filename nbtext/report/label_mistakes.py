@@ -54,11 +54,17 @@ def find_mistakes(labels: Mapping[str, int], *, has_one_label: bool) -> Iterator
             look = "looks" if len(own) == 1 else "look"
             yield f"{number_of(len(own), 'label')} {look} like {kind}: {_name(own)}; {advice}"
     if has_one_label:
-        yield from _find_joined(labels)
+        for separator in LABEL_SEPARATORS:
+            joined = sorted(label for label in labels if separator in label)
+            parts = [part.strip() for label in joined for part in label.split(separator)]
+            if len(joined) >= MIN_LISTS and len(parts) >= MIN_USES * len(set(parts)):
+                what = f"{len(joined):,} of {number_of(len(labels), 'label')} look like lists of labels"
+                yield f"{what}: {_name(joined)}; --label-separator '{separator}' reads several labels of a document"
+                break
 
 
 def name_unknown(
-    labels: Collection[str], known: Collection[str], *, is_model: bool = True
+    labels: Collection[str], known: Collection[str], *, is_model: bool
 ) -> Iterator[str]:
     """Yield a line that names the labels of documents which a model does not know, if there are
     any.
@@ -102,17 +108,6 @@ def shorten(label: str) -> str:
     return printable(
         label if len(label) <= MAX_NAME_CHARACTERS else f"{label[:MAX_NAME_CHARACTERS]}…"
     )
-
-
-def _find_joined(labels: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line if many labels are made of few parts with a separator between them."""
-    for separator in LABEL_SEPARATORS:
-        joined = sorted(label for label in labels if separator in label)
-        parts = [part.strip() for label in joined for part in label.split(separator)]
-        if len(joined) >= MIN_LISTS and len(parts) >= MIN_USES * len(set(parts)):
-            what = f"{len(joined):,} of {number_of(len(labels), 'label')} look like lists of labels"
-            yield f"{what}: {_name(joined)}; --label-separator '{separator}' reads several labels of a document"
-            return
 
 
 def _group_alike(labels: Iterable[str]) -> dict[str | Decimal, list[str]]:

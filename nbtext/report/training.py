@@ -249,7 +249,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     return f"approximate ({whose}): {', '.join(there).replace('_', ' ')}; {advice}"
 
 
-def format_script_hint(model: TrainedModel, text: str = "") -> str | None:
+def format_script_hint(model: TrainedModel, text: str) -> str | None:
     """Format the advice to count characters if words of the default pattern are runs of a script
     without spaces.
 
