@@ -339,17 +339,12 @@ class ModelSettings(LinearSettings):
         require_setting(
             0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence"
         )
-        if self.has_targets and self.optimize in DECISION_METRICS:
+        if self.targets and self.optimize in DECISION_METRICS:
             raise SettingsError(
                 f"{self.optimize} and the targets of recall and precision both set the decision offsets",
                 where="optimize",
                 hint="leave out one of them; log_loss can be combined",
             )
-
-    @property
-    def has_targets(self) -> bool:
-        """Whether a minimum recall or precision is set."""
-        return bool(self.targets)
 
     @property
     def targets(self) -> tuple[tuple[str, str, float], ...]:

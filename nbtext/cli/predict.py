@@ -14,6 +14,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.formats import check_suffix
 from nbtext.documents.settings import FOR_COLUMNS, HEADERS, InputSettings
 from nbtext.errors import InputError, SettingsError, number_of, require_label
 from nbtext.model.settings import DecisionSettings
@@ -335,7 +336,9 @@ class Filter:
         result = replace(given.result, output=given.rejected)
         check_output(given.rejected)
         if not given.columns.add_columns:
-            running.check_format(given.rejected, output_format, "--rejected")
+            suffixes = running.OUTPUT_SUFFIXES.items()
+            own = [suffix for suffix, name in suffixes if name == output_format]
+            check_suffix(given.rejected, own, f"the format is {output_format}", "--rejected")
         others = replace(given, result=result)
         use_twice(
             predictions,

@@ -120,12 +120,6 @@ def result_format(
     return chosen
 
 
-def check_format(output: str, output_format: str, where: str) -> None:
-    """Raise SettingsError if the suffix of a file names another format than its own."""
-    own = [suffix for suffix, name in OUTPUT_SUFFIXES.items() if name == output_format]
-    check_suffix(output, own, f"the format is {output_format}", where)
-
-
 def check_safety(settings: ResultSettings, output_format: str) -> None:
     """Raise SettingsError if --spreadsheet-safe has no effect in a format."""
     if settings.spreadsheet_safe and output_format != "csv":
@@ -372,7 +366,7 @@ def open_documents(
             if share > min_share:
                 what = f"replaced {number_of(read.repaired_bytes, 'invalid byte')}"
                 documents = number_of(read.repaired_documents, "document")
-                run.say(f"{what} in {documents}; {_advise_encoding(sources, settings, share)}")
+                run.say(f"{what} in {documents}; {_advise_encoding(sources, share)}")
 
         try:
             yield source, on_batch
@@ -413,7 +407,7 @@ def _check_places(source: Source, sources: tuple[str, ...]) -> None:
         raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
 
 
-def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: float) -> str:
+def _advise_encoding(sources: tuple[str, ...], share: float) -> str:
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the
     encoding that fits.
     """

@@ -127,7 +127,7 @@ def train(given: Train) -> None:
             estimate = saved.fitted.estimate
             settings = saved.fitted.model_settings
             accuracy = None
-            is_for_accuracy = settings.optimize is None and not settings.has_targets
+            is_for_accuracy = settings.optimize is None and not settings.targets
             if isinstance(estimate, LeaveOneOutEstimate) and is_for_accuracy:
                 accuracy = (estimate.accuracy, estimate.interval)
             given.run.say(

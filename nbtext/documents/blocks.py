@@ -232,20 +232,14 @@ def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:
 
 
 def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int:
-    """Return how many lines begin within a range of a file whose text begins at byte `bom_size`."""
+    """Return how many lines begin within a range of a file whose text begins at byte `bom_size`; a
+    last line without an end is not counted.
+    """
     start, stop, _ = byte_range
-    if stop <= bom_size:
-        return 0
     base = bom_size if start <= bom_size else start - 1
-    n_lines = int(start <= bom_size)
-    offset = base
     with closing(open_stream(path, offset=base)) as stream:
-        for raw in read_raw_blocks(stream):
-            n_lines += count_byte(raw[: max(0, stop - 1 - offset)], NEWLINE)
-            offset += len(raw)
-            if offset >= stop - 1:
-                break
-    return n_lines
+        owned = _cut_range(read_raw_blocks(stream), base, stop, is_skipping=start > bom_size)
+        return sum(count_byte(raw, NEWLINE) for raw in owned)
 
 
 def read_range(

@@ -94,7 +94,7 @@ def cross_validate(
     size = sample_size(features, model_settings)
     needs_all = (
         model_settings.optimize is not None
-        or model_settings.has_targets
+        or model_settings.targets
         or decisions.coverage is not None
     )
     if size is not None and not needs_all:

@@ -38,8 +38,9 @@ class GroupLog:
     def record(self, batch: PredictedBatch) -> None:
         """Remember the groups of a batch, and the probabilities of its documents."""
         found = batch.predictions
-        for group in batch.groups or [""] * len(found):
-            self._groups.append(group.partition("\0")[0])  # without the place after a time
+        self._groups += [
+            group.partition("\0")[0] for group in batch.groups or [""] * len(found)
+        ]  # without the place after a time
         if len(found.classes) <= MAX_RANKED:
             self._probabilities.append((found.classes, found.probabilities, mark_true(found)))
 

@@ -424,7 +424,7 @@ def _check_arrays(arrays: Arrays) -> Matrix:
         _documents(indptr, indices, data),
         vocabulary,
         n_features,
-        _names(arrays, "document_ids", "document_id_offsets", n_documents),
+        _names(arrays, "document_ids", "document_id_offsets"),
         _read_labels(arrays, n_documents),
         columns,
         _read_input(about.get("input")),
@@ -507,7 +507,7 @@ def _read_labels(arrays: Arrays, n_documents: int) -> list[Label]:
     is_valid = is_valid and numbers.min(initial=0) >= -1 and numbers.max(initial=0) <= n_names
     if not is_valid or int(np.abs(numbers).sum()) != n_names:
         raise _UnfitError("`label_numbers` does not have one number of labels for each document")
-    names = _names(arrays, "labels", "label_offsets", n_names)
+    names = _names(arrays, "labels", "label_offsets")
     labels = list[Label]()
     start = 0
     for has, number in zip(has_label.tolist(), numbers.tolist(), strict=True):
@@ -531,7 +531,7 @@ def _freeze(value: Any) -> Any:
     return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
-def _names(arrays: Arrays, blob: str, offsets: str, n_names: int) -> list[str]:
+def _names(arrays: Arrays, blob: str, offsets: str) -> list[str]:
     if not are_offsets(arrays[offsets], len(arrays[blob])):
         raise _UnfitError(f"`{offsets}` do not fit `{blob}`")
     try:

@@ -83,9 +83,7 @@ class MatrixCounter:
         """See Counter."""
         if self._settings.hash_bits is not None:
             return self._names, np.arange(1 << self._settings.hash_bits, dtype=np.int32)
-        rank = np.empty(len(self._names), dtype=np.int32)
-        rank[self._numbers] = np.arange(len(self._names), dtype=np.int32)
-        return self._names, rank
+        return self._names, find_places(self._numbers, len(self._names))
 
     def class_counts(self) -> ClassCounts:
         """See Counter."""

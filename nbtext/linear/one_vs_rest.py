@@ -443,7 +443,26 @@ class OneVsRest:
         max_weights: int | None,
     ) -> Iterator[ClassSolution]:
         """Yield the solutions, which Newton's method completes where the solver stopped."""
-        singles = self._weigh_singles(fits, problem, solver.C)
+        # the columns and the weights of features of one document that are not 0, by class
+        singles: dict[int, list[tuple[Integers32, Floats]]] = {fit.own_class: [] for fit in fits}
+        for block in self._documents.load():
+            compact = block.compact
+            shares = problem.shares[block.number]
+            for fit in fits:
+                rows = fit.rows[block.number]
+                by_row = solver.C * rows["dual"] * (rows["sign"] * shares)
+                single = np.flatnonzero((by_row != 0)[compact.single_rows])
+                places = compact.single_rows[single]
+                values = compact.single_values[single]
+                factors = self._single_factors(
+                    rows["sign"][places],
+                    np.abs(values) * shares[places],
+                    fit.offset,
+                    problem.factors,
+                )
+                singles[fit.own_class].append(
+                    (compact.single_columns[single], by_row[places] * factors * values)
+                )
         for fit in fits:
             weights = np.zeros(self._n_features)
             weights[self._documents.columns] = fit.features[:, 0]
@@ -491,30 +510,6 @@ class OneVsRest:
         documents = np.flatnonzero(dual).astype(np.int32)
         duals = dual[documents].astype(np.float32)
         return weights, ClassSolution(documents, duals, None, is_converged)
-
-    def _weigh_singles(
-        self, fits: list[Fit], problem: FoldProblem, C: float
-    ) -> dict[int, list[tuple[Integers32, Floats]]]:
-        """Return the columns and the weights of features of one document that are not 0, by
-        class.
-        """
-        found: dict[int, list[tuple[Integers32, Floats]]] = {fit.own_class: [] for fit in fits}
-        for block in self._documents.load():
-            compact = block.compact
-            shares = problem.shares[block.number]
-            for fit in fits:
-                rows = fit.rows[block.number]
-                by_row = C * rows["dual"] * (rows["sign"] * shares)
-                single = np.flatnonzero((by_row != 0)[compact.single_rows])
-                own = compact.single_rows[single]
-                values = compact.single_values[single]
-                factors = self._single_factors(
-                    rows["sign"][own], np.abs(values) * shares[own], fit.offset, problem.factors
-                )
-                found[fit.own_class].append(
-                    (compact.single_columns[single], by_row[own] * factors * values)
-                )
-        return found
 
     def _make_weights(
         self, own_class: int, weights: Floats, max_weights: int | None, min_weight: float

@@ -427,7 +427,7 @@ def parts_fitted_to_documents(model: FittedModel) -> list[str]:
         "weights": is_combined,
         "smoothing": settings.smoothing is None and not is_combined,
         "calibration": settings.calibrate,
-        "decision_offsets": settings.optimize is not None or settings.has_targets,
+        "decision_offsets": settings.optimize is not None or settings.targets,
         "outlier_threshold": True,
         "thresholds": True,
         "nonconformity": True,

@@ -299,7 +299,7 @@ def fit_one_label(given: Fitting, selection: Selection | None) -> FittedModel:
     _check_negative(given)
     if model_settings.is_linear:
         return fit_linear_model(given, _learn_one_label)
-    is_cut = given.is_sampled and given.is_new is None and not model_settings.has_targets
+    is_cut = given.is_sampled and given.is_new is None and not model_settings.targets
     if is_cut and features.is_counting and not is_few(counts.statistics):
         # one document more than needed, because the last of a sample may lack some of its
         # duplicates

@@ -260,7 +260,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         "thresholds": "thresholds" in earlier.task.parts,
         "‹model=auto›": settings.model == AUTO,
         "‹optimize›": settings.optimize is not None,
-        "‹min_recall› or ‹min_precision›": settings.has_targets,
+        "‹min_recall› or ‹min_precision›": settings.targets,
     }
     for name, is_wanted in wanted.items():
         if is_wanted:

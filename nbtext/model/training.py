@@ -181,7 +181,7 @@ def train_on_source(given: Training, source: Source, on_batch: OnBatch | None) -
     size = sample_size(features, model_settings)
     is_selected = model_settings.model in (AUTO, COMBINED) and model_settings.keep_sample is None
     # the more documents, the less strict a threshold must be
-    is_selected &= features.is_counting and not model_settings.has_targets
+    is_selected &= features.is_counting and not model_settings.targets
     if given.is_saved and is_selected and size is not None and source.has_single_labels:
         size = SELECTION_SIZE
 

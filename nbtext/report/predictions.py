@@ -236,12 +236,20 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
         for probabilities in batch.probabilities[batch.is_read].round(decimals).tolist():
             yield dict(zip(batch.classes, probabilities, strict=True))
         return
-    best = most_probable(batch.probabilities, top_k)
-    for shares, classes, is_read in zip(
-        _take(batch.probabilities, best, decimals), best, batch.is_read, strict=True
-    ):
+    for pairs, is_read in zip(_rank(batch, top_k, decimals), batch.is_read, strict=True):
         if is_read:
-            yield {batch.classes[k]: share for k, share in zip(classes, shares, strict=True)}
+            yield dict(pairs)
+
+
+def _rank(batch: Predictions, top_k: int, decimals: int | None) -> list[list[tuple[str, float]]]:
+    """Return the most probable labels of each document with their probabilities, rounded unless
+    `decimals` is None.
+    """
+    best = most_probable(batch.probabilities, top_k)
+    return [
+        [(batch.classes[k], share) for k, share in zip(*each, strict=True)]
+        for each in zip(best, _take(batch.probabilities, best, decimals), strict=True)
+    ]
 
 
 def prediction_rows(
@@ -281,22 +289,16 @@ def prediction_rows(
 
 def top_fields(
     batch: Predictions, top_k: int | None, decimals: int | None = FIELD_DECIMALS
-) -> list[list[str | float | None]]:
+) -> list[list[Any]]:
     """Return the values of the columns `top_columns` for each document; None for ranks without a
     label.
     """
     if top_k is None:
         return [[]] * len(batch)
-    fields = []
-    best = most_probable(batch.probabilities, top_k)
-    for shares, classes in zip(_take(batch.probabilities, best, decimals), best, strict=True):
-        found = [
-            value
-            for share, k in zip(shares, classes, strict=True)
-            for value in (batch.classes[k], share)
-        ]
-        fields.append([*found, *[None] * (2 * top_k - len(found))])
-    return fields
+    return [
+        [*chain.from_iterable(pairs), *[None] * (2 * (top_k - len(pairs)))]
+        for pairs in _rank(batch, top_k, decimals)
+    ]
 
 
 def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) -> str:
@@ -310,15 +312,15 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
     form = TASKS[batch.task].form
     lines = []
     width = max(map(cell_len, map(printable, batch.classes)), default=0)
-    best = most_probable(batch.probabilities, top_k) if top_k is not None else [[]] * len(batch)
+    top = _rank(batch, top_k, FIELD_DECIMALS) if top_k is not None else [[]] * len(batch)
     shares = _label_probabilities(batch, FIELD_DECIMALS)
-    top_shares = _take(batch.probabilities, best, FIELD_DECIMALS)
+
     is_read = batch.is_read.tolist()
     further_scores: list[Any] = label_scores(batch, further)
     for row, labels in enumerate(batch.labels):
         identity = printable(batch.ids[row])
         if form.is_list:
-            line = f"{identity}  {_format_shares(labels, shares[row]) or '–'}"
+            line = f"{identity}  {_format_shares(zip(labels, shares[row], strict=True)) or '–'}"
         else:
             name, share = (
                 (printable(labels[0]), f"{shares[row][0]:7.1%}") if labels else ("", "      –")
@@ -327,21 +329,17 @@ def _table(batch: Predictions, top_k: int | None, further: Mapping[str, int]) ->
         if batch.label_sets is not None:
             names = map(printable, batch.label_sets[row])
             line += f"  [{', '.join(names) if form.is_list else printable(join_escaped(batch.label_sets[row]))}]"
-        if best[row]:
-            line += (
-                f"  {{{_format_shares([batch.classes[k] for k in best[row]], top_shares[row])}}}"
-            )
+        if top[row]:
+            line += f"  {{{_format_shares(top[row])}}}"
         if further and is_read[row]:
-            line += f"  {_format_shares(list(further), further_scores[row])}"
+            line += f"  {_format_shares(zip(further, further_scores[row], strict=True))}"
         reason = batch.reasons[row]
         lines.append(f"{line}  ({printable(reason)})\n" if reason is not None else f"{line}\n")
     return "".join(lines)
 
 
-def _format_shares(labels: Sequence[str], shares: Sequence[float]) -> str:
-    return ", ".join(
-        f"{printable(label)} {share:.1%}" for label, share in zip(labels, shares, strict=True)
-    )
+def _format_shares(shares: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{printable(label)} {share:.1%}" for label, share in shares)
 
 
 def _label_probabilities(batch: Predictions, decimals: int | None = None) -> list[list[float]]:
@@ -388,11 +386,10 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
     if top_k is not None:
         return "".join(
             " ".join(
-                f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{FIELD_DECIMALS}f}"
-                for k in classes
+                f"{FASTTEXT_PREFIX}{label} {share:.{FIELD_DECIMALS}f}" for label, share in pairs
             )
             + "\n"
-            for row, classes in enumerate(most_probable(batch.probabilities, top_k))
+            for pairs in _rank(batch, top_k, None)
         )
     return "".join(
         " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels

@@ -65,7 +65,7 @@ def check_semi_supervised(features: FeatureSettings, settings: ModelSettings) ->
     # --em fits the class priors, computes no leave-one-out scores, and needs a density and counts
     refused = {
         "class_weight": settings.class_weight is not None,
-        "--min-recall or --min-precision": settings.has_targets,
+        "--min-recall or --min-precision": settings.targets,
         "--smoothing 0": settings.smoothing == 0,
         "a weighting other than counts or binary": not is_counting,
     }

@@ -72,7 +72,7 @@ def train_by_names(given: Training) -> TrainedModel:
     raises  SettingsError: a setting needs labeled documents
     """
     settings = given.settings
-    if settings.model not in (AUTO, STACKED) or given.way or given.step or settings.has_targets:
+    if settings.model not in (AUTO, STACKED) or given.way or given.step or settings.targets:
         what = "needs labeled documents (SOURCE) beside these options"
         hint = "give SOURCE, or leave out ‹model›, ‹em›, ‹min_recall› and ‹min_precision›"
         raise SettingsError(what, where="names", hint=hint)
