@@ -76,15 +76,6 @@ def fields_of(kind: Hashable) -> dict[str, StoredField]:
     return {name: StoredField(hints[name], default) for name, default in defaults.items()}
 
 
-def resolve_alias(hint: Any) -> Any:
-    """Return the type that an alias with arguments stands for; any other type as it is.
-
-    NumPy 2.5 declares NDArray as such an alias (`type NDArray[…] = …`) on Python 3.12 and later.
-    """
-    meant = getattr(get_origin(hint), "__value__", None)
-    return hint if meant is None else meant[get_args(hint)]
-
-
 def narrow_integers(numbers: Array) -> Array:
     """Return non-negative integers in the smallest dtype that holds them, and floats unchanged."""
     return (
@@ -193,7 +184,9 @@ class Reader:
         """Return the value of a type."""
         if get_origin(hint) is Annotated:
             hint, limits = get_args(hint)
-        hint = resolve_alias(hint)
+        # NumPy 2.5 declares NDArray as an alias (`type NDArray[…] = …`) on Python 3.12 and later
+        if (meant := getattr(get_origin(hint), "__value__", None)) is not None:
+            hint = meant[get_args(hint)]
         origin = get_origin(hint)
         parts = get_args(hint)
         found = value

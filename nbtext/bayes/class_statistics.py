@@ -210,11 +210,6 @@ class ClassStatistics:
         is_within = all(bool((values <= np.repeat(sums, lengths)).all()) for values, sums in pairs)
         return is_within and bool((self.class_documents <= self.n_documents).all())
 
-    def keep_classes(self, kept: Integers) -> ClassStatistics:
-        """Return the statistics of some classes, ascending; the others have no documents."""
-        classes = np.searchsorted(kept, self.classes).astype(np.int32)
-        return replace(self, class_documents=self.class_documents[kept], classes=classes)
-
     def with_totals(self) -> ClassStatistics:
         """Return the same statistics as those of documents that can have several classes."""
         if self.totals is not None:

@@ -194,8 +194,9 @@ def evaluate(given: Evaluate) -> None:
     overlap = Overlap(model) if model is not None else None
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
-    settings = model.fitted.model_settings if model is not None else given.trained
-    targets = None if decisions.replaces_label or file is not None else settings
+    targets = None
+    if not decisions.replaces_label and file is None:
+        targets = model.fitted.model_settings if model is not None else given.trained
     made = () if model is None else list_targets(model.fitted)
     input_settings = given.folds.add_split(given.input)
     by_group = None
@@ -288,8 +289,9 @@ def evaluate(given: Evaluate) -> None:
         )
         write_page(given.report, page)
     if failure is None and held_out is not None:
-        table = replace(given.result, output=given.held_out or "")
-        running.write_result(held_out.result(), table, "csv")
+        running.write_result(
+            held_out.result(), replace(given.result, output=given.held_out or ""), "csv"
+        )
     if failure is None or given.result.output in STANDARD_OUTPUT_PATHS:
         running.write_result(result, given.result, chosen)
     else:

@@ -710,9 +710,11 @@ def make_batch(
         texts = [
             ["" if row in found else text or "" for row, text in enumerate(own)] for own in texts
         ]
+    if len(texts) > 1 and not settings.separate_fields:
+        texts = [list(map("\n".join, zip(*texts, strict=True)))]
     batch = Batch(
         ids,
-        join_fields(texts, settings),
+        tuple(texts),
         labels,
         shares={row: soft for row, soft in shares.items() if row not in found},
         groups=groups,
@@ -907,17 +909,6 @@ def make_batch_of_rows(
     )
     batch.rows = rows if options.settings.rows_for else None
     return batch.count_repairs(repairs)
-
-
-def join_fields(
-    fields: Sequence[Sequence[str]], settings: InputSettings
-) -> tuple[Sequence[str], ...]:
-    """Return the columns of a batch: one for each field, or a single one with the fields joined by
-    line feeds.
-    """
-    if settings.separate_fields or len(fields) < 2:
-        return tuple(fields)
-    return (list(map("\n".join, zip(*fields, strict=True))),)
 
 
 def check_label(label: str, *, where: str = "") -> None:

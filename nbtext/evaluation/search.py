@@ -282,15 +282,6 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     )
 
 
-def take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
-    """Return a stratified subset of the documents, which are in random order, with the features
-    that it has.
-    """
-    by_class = np.argsort(corpus.sample.classes, kind="stable")
-    rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
-    return replace(corpus.take(rows), sample_size=None).drop_unused_features()
-
-
 @frozen
 class CandidateResult:
     """The estimate of how well a candidate predicts new documents.
@@ -449,7 +440,10 @@ class Searching:
         """
         corpus = self.get(candidate)
         if size is not None:
-            corpus = take_documents(corpus, size)
+            # a stratified subset of the documents, which are in random order, and its features
+            by_class = np.argsort(corpus.sample.classes, kind="stable")
+            rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
+            corpus = replace(corpus.take(rows), sample_size=None).drop_unused_features()
         settings = candidate.goalless_settings
         if candidate.is_linear:
             settings = replace(settings, folds=folds)

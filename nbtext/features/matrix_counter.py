@@ -102,8 +102,18 @@ class MatrixCounter:
         """
         owner = matrix.columns or matrix.input
         if id(owner) not in self._columns:
-            check_made_alike(matrix, self._settings)
-            hashes = hash_features(matrix, self._settings.view)
+            # its features must be those of the settings; counts can be weighted in any way
+            if matrix.columns is not None and (
+                found := describe_difference(matrix.columns.settings, self._settings, ANALYSIS)
+            ):
+                raise InputError(
+                    f"the matrix and the model, or another SOURCE, {found}", hint=LIKE_HINT
+                )
+            if matrix.names is None:
+                hashes = bucket_hashes(np.arange(matrix.n_features, dtype=np.int32))
+            else:
+                views = split_views(matrix.names, self._settings.view)
+                hashes = np.concatenate([vocabulary_hashes(own) for own in views])
             self._columns[id(owner)] = owner, find(matrix), hashes
         return self._columns[id(owner)][1:]
 
@@ -162,13 +172,6 @@ def check_numbers(matrix: Matrix) -> DocumentTable:
     return replace(rows, counts=rows.counts.astype(dtype, copy=False))
 
 
-def hash_features(matrix: Matrix, views: Sequence[str]) -> Hashes:
-    """Return the hash of each feature of a matrix, in its view, (n_features,)."""
-    if matrix.names is None:
-        return bucket_hashes(np.arange(matrix.n_features, dtype=np.int32))
-    return np.concatenate([vocabulary_hashes(own) for own in split_views(matrix.names, views)])
-
-
 def hash_rows(
     rows: DocumentTable, hashes: Hashes, names: Vocabulary | None, views: Sequence[str]
 ) -> DocumentTable:
@@ -180,17 +183,6 @@ def hash_rows(
         part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
         found.append(document_hashes(part, hashes[rows.indices[places]]))
     return replace(rows, hashes=join_hashes(views, found))
-
-
-def check_made_alike(matrix: Matrix, settings: FeatureSettings) -> None:
-    """Raise InputError unless the features of a matrix are those of other settings. Counts can be
-    weighted in any way.
-    """
-    if matrix.columns is None:
-        return
-    found = describe_difference(matrix.columns.settings, settings, ANALYSIS)
-    if found is not None:
-        raise InputError(f"the matrix and the model, or another SOURCE, {found}", hint=LIKE_HINT)
 
 
 def known_tokens(rows: DocumentTable) -> Integers:

@@ -238,11 +238,6 @@ class CorpusCounts:
         return hashes if is_complete else np.append(hashes, hashes[-1:])
 
     @property
-    def has_own_sample(self) -> bool:
-        """Whether the sample is the one that counting the same documents at once would retain."""
-        return self.sample_size != 0 and self.below == ALL_HASHES
-
-    @property
     def has_all_documents(self) -> bool:
         """Whether every document is retained."""
         return self.sample.n_documents == self.statistics.n_documents
@@ -399,7 +394,11 @@ class CorpusCounts:
         if len(remaining) == len(self.labels):
             return counts
         labels = tuple(self.labels[k] for k in remaining)
-        statistics = self.statistics.keep_classes(remaining)
+        statistics = replace(
+            self.statistics,
+            class_documents=self.statistics.class_documents[remaining],
+            classes=np.searchsorted(remaining, self.statistics.classes).astype(np.int32),
+        )
         sample = counts.sample
         if self.label_sets is None:
             sample = replace(

@@ -28,7 +28,7 @@ from nbtext.errors import InputError, ModelError, list_some
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.matrix_counter import name_numbered, require_counts
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
+from nbtext.model.corpus_counts import ALL_HASHES, SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
     MAX_LABEL_COLUMNS,
     FittedModel,
@@ -436,7 +436,9 @@ def _fit_again(
     If the counts retain too few documents for leave-one-out, it has the smoothing and calibration
     of `earlier`.
     """
-    approximate = [] if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
+    # the sample may be the one that counting the same documents at once would retain
+    is_own = counts.sample_size != 0 and counts.below == ALL_HASHES
+    approximate = [] if is_own else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < MIN_SAMPLE_SHARE * (counts.sample_size or 1)
     if counts.task != model.fitted.task.name:
         raise ModelError(

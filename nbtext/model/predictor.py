@@ -155,13 +155,6 @@ class Predictor:
             n_too_long += self._counter.take_too_long()
         batch.note(TOO_LONG, n_too_long)
 
-    def score_batch(self, batch: Batch) -> Scores:
-        """Return the scores of a batch; texts that are too long for a token pattern become problems
-        of the batch.
-        """
-        refuse_long_texts(batch, self.model.feature_settings)
-        return self.score(batch.features)
-
     def predict_batch(
         self,
         batch: Batch,
@@ -175,7 +168,10 @@ class Predictor:
         scores
             The batch's scores, if the caller has computed them already.
         """
-        scores = self.score_batch(batch) if scores is None else scores
+        if scores is None:
+            # texts that are too long for a token pattern become problems of the batch
+            refuse_long_texts(batch, self.model.feature_settings)
+            scores = self.score(batch.features)
         self.note_too_long(batch)
         task = self.model.task
         predictions = judge_documents(

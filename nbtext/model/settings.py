@@ -29,11 +29,6 @@ class Costs:
     pairs: dict[tuple[str, str], float]
     places: dict[tuple[str, str], str]  # of the lines, for errors
 
-    @property
-    def has_abstention(self) -> bool:
-        """Whether the file lists a cost of abstaining."""
-        return any(predicted == "" for _, predicted in self.pairs)
-
     def of(self, true: str, predicted: str | None) -> float:
         """Return the cost of a prediction; None stands for no label."""
         listed = self.pairs.get((true, predicted or ""))

@@ -329,13 +329,14 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
             expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
         elif true in places and predicted == "":
             abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
+    may_abstain = any(predicted == "" for _, predicted in costs.pairs)
     lowest = expected.min(axis=1)
     decided = np.where(expected <= lowest[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
     reasons = {
         row: f"no label costs less than abstaining: expected cost {abstaining[row]:.6g}, "
         f"and {lowest[row]:.6g} of the label {classes[decided[row]]}"
         for row in np.flatnonzero(abstaining < lowest - TIE).tolist()
-        if costs.has_abstention
+        if may_abstain
     }
     return _decide_again(predictions, decided, reasons)
 

@@ -81,9 +81,15 @@ def count_for_model(
     may_select  whether views may be selected if the settings leave them open
     """
     is_combined = settings.model == COMBINED and features.is_of_single_words
-    is_open = may_select and leaves_features_open(features, settings)
-    is_open = is_open and not source.names_matrix
-    is_open = is_open and source.measure(MAX_SELECTED_BYTES) <= MAX_SELECTED_BYTES
+    is_open = (
+        may_select
+        # the settings name neither features nor an event model
+        and (settings.smoothing, settings.prior, settings.model) == (None, None, AUTO)
+        and not settings.vectors
+        and replace(features, fields=()) == FeatureSettings()
+        and not source.names_matrix
+        and source.measure(MAX_SELECTED_BYTES) <= MAX_SELECTED_BYTES
+    )
     if not (is_open or is_combined):
         return Counted(features, settings, count(features, on_batch))
     source.keep_documents()
@@ -134,12 +140,6 @@ def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
         return True
     words = take_view(counts.vocabulary, features.view, view)
     return compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED
-
-
-def leaves_features_open(features: FeatureSettings, settings: ModelSettings) -> bool:
-    """Return whether the settings name neither features nor an event model."""
-    is_open = settings.smoothing is None and settings.prior is None and not settings.vectors
-    return is_open and settings.model == AUTO and replace(features, fields=()) == FeatureSettings()
 
 
 def fit_better_views(

@@ -22,7 +22,7 @@ from nbtext.errors import InputError, SettingsError
 from nbtext.model.predictions import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.tasks import TASKS
-from nbtext.report.conversion import CONVERSIONS, convert_rows
+from nbtext.report.conversion import CONVERSIONS
 from nbtext.report.predictions import (
     check_score_names,
     prediction_records,
@@ -80,7 +80,7 @@ def write_columns(
         to = found.name if suffix in suffixes else next(named, found.name)
     if to != found.name:
         check_suffix(target.path, FORMATS[to].suffixes, f"the rows are written as {to}")
-        convert_rows(_check_formats(chain((first,), added), first), to, target)
+        CONVERSIONS[to](_check_formats(chain((first,), added), first), target)
         return
     own = (*found.suffixes, TEXT_SUFFIX) if found.is_text else found.suffixes
     check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")

@@ -24,18 +24,6 @@ from nbtext.report.result import Result, format_result, format_rows
 KEYS_HINT = "write JSON lines, whose keys may differ: --to jsonl"
 
 
-def convert_rows(changed: Iterable[ChangedRows], to: str, target: OutputTarget) -> None:
-    """Write rows in the format `to`, one of CONVERSIONS, each batch as soon as it arrives.
-
-    Raises
-    ------
-    InputError
-        The rows have no names, a row cannot be read or has other keys than the first ones, or a
-        column is there already.
-    """
-    CONVERSIONS[to](changed, target)
-
-
 def _write_json(output_format: str, changed: Iterable[ChangedRows], target: OutputTarget) -> None:
     result = Result(changed, (), lambda each: (), records=_list_records)
     with target.open() as file:
@@ -146,6 +134,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+# what writes rows in each format, each batch as soon as it arrives
 CONVERSIONS: dict[str, Callable[[Iterable[ChangedRows], OutputTarget], None]] = {
     "json": partial(_write_json, "json"),  # before lines: both may have the suffix .json
     "jsonl": partial(_write_json, "jsonl"),

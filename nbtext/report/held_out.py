@@ -9,8 +9,8 @@ from typing import Any
 
 from nbtext.evaluation.outcomes import PredictedBatch, true_sets
 from nbtext.model.tasks import TASKS, find_task
-from nbtext.report.predictions import prediction_rows, text_of_labels
-from nbtext.report.records import OutputRow
+from nbtext.report.predictions import prediction_rows
+from nbtext.report.records import OutputRow, join_escaped
 from nbtext.report.result import Result
 from nbtext.report.terminal import shorten_text
 
@@ -32,7 +32,10 @@ class HeldOutPredictions:
         self._form = TASKS[batch.predictions.task].form
         rows = prediction_rows(replace(batch.predictions, separator=self._separator))
         true = true_sets(batch.predictions)
-        trues = (text_of_labels(self._form, each, self._separator) for each in true)
+        trues = (
+            join_escaped(each, self._separator) if self._form.is_list else "".join(each)
+            for each in true
+        )
         further = zip(trues, batch.folds.tolist(), map(shorten_text, batch.excerpts), strict=True)
         for place, row, more in zip(batch.places, rows, further, strict=True):
             self._found.append((place, (*row, *more)))

@@ -48,11 +48,6 @@ def plain_labels(form: Form, values: Sequence[Any]) -> Any:
     return list(values) if form.is_list else values[0] if values else None
 
 
-def text_of_labels(form: Form, values: Sequence[str], separator: str) -> str:
-    """Return labels, or their probabilities, as a field of a table."""
-    return join_escaped(values, separator) if form.is_list else values[0] if values else ""
-
-
 def predictions_result(
     predictions: Iterable[Predictions],
     *,
