@@ -193,9 +193,8 @@ def _predict_tables(given: Predict) -> None:
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         result = replace(given.result, output=target)
         _predict_sources(replace(given, sources=(path,), result=result))
-    what = f"wrote {number_of(len(sources) - n_left, 'file')} to {folder}"
     left = f"; left {n_left:,} that were there" if n_left else ""
-    given.run.say(what + left)
+    given.run.say(f"wrote {number_of(len(sources) - n_left, 'file')} to {folder}{left}")
 
 
 def _name_table(name: str, output_format: str | None) -> str:

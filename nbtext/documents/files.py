@@ -723,7 +723,6 @@ def read_directory(shard: Shard, options: ReadOptions) -> Iterator[Block]:
         n_files = min(BLOCK_FILES, FILE_BLOCK_BYTES * len(sample) // max(total, 1)) or 1
         files = slice(start, start + n_files)
         part = replace(shard, paths=paths[files], labels=shard.labels[files])
-        documents = FileDocuments(part, options)
         n_files = len(part.paths)
         start += n_files
-        yield Block(documents.batch, n_files, total * n_files // len(sample))
+        yield Block(FileDocuments(part, options).batch, n_files, total * n_files // len(sample))

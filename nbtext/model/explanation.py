@@ -249,8 +249,10 @@ class Odds:
         other = self.choose_other(row, own, against)
         if other is None:
             return explanation
-        contributions = tuple(self.contributions(row, own, other))
-        return replace(self.compare(row, own, other, explanation), contributions=contributions)
+        return replace(
+            self.compare(row, own, other, explanation),
+            contributions=tuple(self.contributions(row, own, other)),
+        )
 
     def contributions(self, row: int, own: int, other: int) -> list[Contribution]:
         """Return what each feature of a document adds to the log-odds of a class, the strongest

@@ -77,15 +77,6 @@ class DocumentNumbers:
             int(statistics.n_documents), tuple(statistics.class_documents.astype(np.int64).tolist())
         )
 
-    def empty_statistics(self, n_features: int, *, has_one_label: bool) -> ClassStatistics:
-        """Return class statistics with these documents, and without features."""
-        bounds = np.zeros(n_features + 1, dtype=np.int64)
-        none = np.zeros(0, dtype=np.int64)
-        totals = None if has_one_label else Totals(self.total, bounds[1:], bounds[1:])
-        return ClassStatistics(
-            np.array(self.of_labels), bounds, none.astype(np.int32), none, none, totals=totals
-        )
-
 
 @frozen(eq=False)
 class View:
@@ -355,11 +346,16 @@ class TrainedModel:
         """The class statistics of the counts; if there are none, those of documents without
         features.
         """
-        fitted = self.fitted
-        if self.load_counts is not None or fitted.documents is None:
+        documents = self.fitted.documents
+        if self.load_counts is not None or documents is None:
             return self.counts.statistics
-        return fitted.documents.empty_statistics(
-            fitted.scorer.n_features, has_one_label=fitted.kind.has_one_label
+        bounds = np.zeros(self.fitted.scorer.n_features + 1, dtype=np.int64)
+        none = bounds[:0]
+        totals = None
+        if not self.fitted.kind.has_one_label:
+            totals = Totals(documents.total, bounds[1:], bounds[1:])
+        return ClassStatistics(
+            np.array(documents.of_labels), bounds, none.astype(np.int32), none, none, totals=totals
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

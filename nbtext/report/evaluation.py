@@ -207,9 +207,8 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         total = max(1, sum(numbers))
         cells = []
         for predicted, count in zip(labels, numbers, strict=True):
-            style = CONFUSION_STYLES[min(4, math.ceil(count * 16 / total))]
-            if predicted == label:
-                style = "bold blue"
+            shade = CONFUSION_STYLES[min(4, math.ceil(count * 16 / total))]
+            style = "bold blue" if predicted == label else shade
             cells.append(Text(format_number(count) if count else "·", style=style))
         table.add_row(printable(label), *cells)
     yield table
