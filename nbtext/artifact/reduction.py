@@ -444,7 +444,11 @@ def _judge(
         full.hyperparameters,
         judged,
         fit_scaled_temperature(judged) if settings.calibrate else None,
-        goals=replace(goals, adjusts_prior=has_adjustment),
+        goals=replace(
+            goals,
+            adjusts_prior=has_adjustment,
+            has_scales=has_adjustment and calibration.label_scales is not None,
+        ),
     )
     if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
         selection = selection._replace(

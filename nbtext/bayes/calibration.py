@@ -18,7 +18,7 @@ from nbtext.arrays import (
     Mask,
 )
 from nbtext.bayes.conformal import Quantiles
-from nbtext.bayes.decision_offsets import WITHHELD
+from nbtext.bayes.decision_offsets import MIN_LABEL_SCALE, WITHHELD
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
@@ -60,14 +60,16 @@ class TemperatureScaling:
         temperatures = self.a * power(np.maximum(lengths, 1), self.b)
         return np.asarray(np.clip(temperatures, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE))
 
+    def divide(self, scores: Floats, lengths: Array | None) -> Floats:
+        """Return scores divided by T, (n_documents, n_classes); see `log_posterior`."""
+        return scores / (self.a if lengths is None else self.temperature(lengths)[:, None])
+
     def log_posterior(self, scores: Floats, lengths: Array | None) -> Floats:
         """Return calibrated log-probabilities, shape (n_documents, n_classes).
 
         lengths  (n_documents,), known tokens; None is allowed if b is 0
         """
-        scaled = log_posterior(
-            scores / (self.a if lengths is None else self.temperature(lengths)[:, None])
-        )
+        scaled = log_posterior(self.divide(scores, lengths))
         if self.noise == 0:
             return scaled
         probabilities = exp(scaled)
@@ -81,6 +83,8 @@ class Calibration:
     """Parameters that turn scores into probabilities and decisions. They are fitted to
     leave-one-out scores.
 
+    label_scales       (n_classes,), by which the scores of each label are multiplied, after their
+                       mean over the labels is subtracted; None: by 1
     temperature        None: scores are normalized without scaling
     prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
     decision_offsets   (n_classes,), added to log-probabilities for the decision only
@@ -103,11 +107,22 @@ class Calibration:
     likelihoods: Quantiles | None = None
     outlier_threshold: float | None = None
     mean_posteriors: MeanPosteriors | None = None
+    label_scales: Annotated[Floats | None, Limits(MIN_LABEL_SCALE, 100, (N_LABELS,))] = None
+
+    @property
+    def offsets(self) -> Floats | float:
+        """The prior adjustment; 0 if there is none."""
+        return 0.0 if self.prior_adjustment is None else self.prior_adjustment
+
+    def scale(self, scores: Floats) -> Floats:
+        """Return scores times the scales of the labels, (…, n_classes)."""
+        return scores if self.label_scales is None else center(scores) * self.label_scales
 
     def log_posterior(self, scores: Floats, lengths: Array | None) -> Floats:
         """Return log-probabilities of documents with these numbers of known tokens, shape
         (n_documents, n_classes).
         """
+        scores = self.scale(scores)
         scaled = (
             log_posterior(scores)
             if self.temperature is None
@@ -145,8 +160,17 @@ class Calibration:
         return np.where(self.are_withheld(exp(log_posterior), classes), WITHHELD, classes)
 
 
+def center(scores: Floats) -> Floats:
+    """Return scores minus their mean over the labels, (…, n_documents, n_classes)."""
+    means: Floats = np.einsum("...k->...", scores)[..., None] / scores.shape[-1]
+    return scores - means
+
+
 def fit_temperature(
-    judged: JudgedDocuments, *, near: TemperatureScaling | None = None
+    judged: JudgedDocuments,
+    *,
+    near: TemperatureScaling | None = None,
+    offsets: Floats | None = None,
 ) -> TemperatureScaling:
     """Fit the temperature and the label-noise rate by log-loss on documents that the model has not
     seen.
@@ -160,6 +184,7 @@ def fit_temperature(
     ----------
     judged : with finite scores, left out or held out; if the lengths are not known, b is 0
     near : the result for similar scores, from which the search starts
+    offsets : (n_classes,), added to the scores that are divided by the temperature; None: 0
 
     Raises
     ------
@@ -178,7 +203,9 @@ def fit_temperature(
     design = np.ones((1 if lengths is None else 2, len(judged)))
     if lengths is not None:
         design[1] = log(np.maximum(lengths, 1).astype(np.float64))
-    evaluate = partial(_evaluate, judged=judged.with_scores(centered), design=design)
+    evaluate = partial(
+        _evaluate, judged=judged.with_scores(centered), design=design, offsets=offsets
+    )
     if near is None:
         without_noise, _ = minimize(
             evaluate, np.zeros(len(design)), bound=MAX_CALIBRATION_PARAMETER
@@ -194,7 +221,10 @@ def fit_temperature(
 
 
 def fit_scaled_temperature(
-    judged: JudgedDocuments, *, near: TemperatureScaling | None = None
+    judged: JudgedDocuments,
+    *,
+    near: TemperatureScaling | None = None,
+    offsets: Floats | None = None,
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
@@ -207,12 +237,12 @@ def fit_scaled_temperature(
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
     near = replace(near, a=near.a / unit) if near is not None else None
-    fitted = fit_temperature(judged.with_scores(scores / unit), near=near)
+    fitted = fit_temperature(judged.with_scores(scores / unit), near=near, offsets=offsets)
     return replace(fitted, a=fitted.a * unit)
 
 
 def _evaluate(
-    at: Floats, *, judged: JudgedDocuments, design: Floats
+    at: Floats, *, judged: JudgedDocuments, design: Floats, offsets: Floats | None
 ) -> tuple[float, Floats, Floats]:
     """Return the mean of the log-loss and the prior at (log a, b) or (log a, b, logit noise), its
     gradient and Hessian.
@@ -226,17 +256,18 @@ def _evaluate(
     m = len(design)
     log_temperature = sum(parameter * column for parameter, column in zip(at, design, strict=False))
     scaled = judged.scores * exp(-log_temperature)[:, None]
-    exponentials = exp(scaled)
+    shifted = scaled if offsets is None else subtract_maxima(scaled + offsets)
+    exponentials = exp(shifted)
     totals = np.einsum("ij->i", exponentials)  # unlike `sum`, it is fast for short rows
     mean = np.einsum("ij,ij->i", exponentials, scaled) / totals
     exponentials *= scaled
     square = np.einsum("ij,ij->i", exponentials, scaled) / totals
     # each document's loss has the first derivative `slope` and the second derivative `curvature` by
     # log T
-    own = scaled[np.arange(len(judged)), judged.classes]
-    slope = own - mean
+    own = np.arange(len(judged)), judged.classes
+    slope = scaled[own] - mean
     curvature = square - mean * mean - slope
-    losses = log(totals) - own
+    losses = log(totals) - shifted[own]
     if len(at) == m:
         gradient = np.einsum("ij,j->i", weighed, slope)
         hessian = np.einsum("ij,kj->ik", weighed * curvature, design)

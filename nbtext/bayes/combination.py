@@ -17,9 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 from nbtext.arrays import Floats, Integers
-from nbtext.bayes.calibration import PARAMETER_DEVIATIONS, PRIOR_MEAN, fit_scaled_temperature
+from nbtext.bayes.calibration import (
+    PARAMETER_DEVIATIONS,
+    PRIOR_MEAN,
+    center,
+    fit_scaled_temperature,
+)
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.bayes.decision_offsets import (
+    LabelLines,
+    fit_label_lines,
+    fit_prior_adjustment,
+    need_scales,
+)
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -44,7 +54,7 @@ MAX_WEIGHTED_SCORES = 1 << 22  # documents times labels times parts, to which we
 # documents that a thread scores at once, so that it needs little memory
 DOCUMENTS_SCORED_AT_ONCE = 1024
 SCORES_WEIGHTED_AT_ONCE = 1 << 15  # of one part, while weights are fitted, so that arrays are small
-FIT_ROUNDS = 2  # of fitting the weights, and the offsets of the labels
+FIT_ROUNDS = 2  # of fitting the weights, and the offsets of the labels; one more has their scales
 WEIGHT_TOLERANCE = 1e-6  # of the loss, in nats: weights are exact to about three digits
 # Tried on 17 corpora: a lead of the best part in the mean, mixtures with it, parts added by gains.
 # Means gain at most 0.0008 of accuracy and 1 % of log-loss. With 3/4 of the mean, the worst
@@ -216,6 +226,8 @@ def fit_parts(
     views: Sequence[str],
     bounds: Integers | None,
     smoothing: float | None,
+    *,
+    has_scales: bool,
 ) -> tuple[tuple[Part, ...], ScoredCorpus]:
     """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored
     by them.
@@ -223,7 +235,8 @@ def fit_parts(
     The scores of documents that the weights were fitted to are held out from the fit: the weights
     of one half of the documents score the other half.
 
-    smoothing  by which those of the parts are multiplied; None: by that of the model
+    smoothing   by which those of the parts are multiplied; None: by that of the model
+    has_scales  whether the calibration can have scales of the labels
     """
     judged = corpus.corpus
     factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
@@ -240,7 +253,7 @@ def fit_parts(
         calls = [partial(score, block) for block in first.split(DOCUMENTS_SCORED_AT_ONCE)]
         scores = np.concatenate(parallel_calls(calls, jobs=judged.jobs), axis=1)
         scored = JudgedDocuments.of(first.documents, scores, first.lengths)
-        weights, held_out, informed = fit_weights(scored)
+        weights, held_out, informed = fit_weights(scored, has_scales=has_scales)
         placed = [part for place in places for part in place.parts]
         found = zip(placed, weights.tolist(), informed.tolist(), strict=True)
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
@@ -270,15 +283,16 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(judged: JudgedDocuments) -> Weights:
+def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
-    The loss is that of softmax(Σ_m w_m · scores_m / L^b + offsets), with a weak prior of the
-    weights and of b. The weights are expected to be equal in units of the mean absolute score of
-    each part, over the documents in which it tells labels apart. If these are fewer than
-    MIN_INFORMED of all, they say too little about the weight, which is 0. Scores are rounded first:
-    without features that another document has, they differ by rounding errors alone, which depend
-    on the label.
+    The loss is that of softmax(scales · Σ_m w_m · scores_m / L^b + offsets), with a weak prior of
+    the weights and of b. The scales of labels are 1, unless `need_scales` says that they are not
+    enough; they only help to find the weights. The weights are expected to be equal in units
+    of the mean absolute score of each part, over the documents in which it tells labels apart. If
+    these are fewer than MIN_INFORMED of all, they say too little about the weight, which is 0.
+    Scores are rounded first: without features that another document has, they differ by rounding
+    errors alone, which depend on the label.
 
     A document counts with the probability that its label is not noise, at the noise rate of
     `fit_temperature` (expectation-maximization: Dempster, Laird and Rubin 1977); else a few wrong
@@ -289,11 +303,12 @@ def fit_weights(judged: JudgedDocuments) -> Weights:
     ----------
     judged : with scores of each part, (n_parts, n, n_classes), ordered by their contents; without
     these, the sums are not held out
+    has_scales : whether labels can have scales
     """
     scores = judged.scores
     lengths = judged.lengths
     n_classes = judged.n_classes
-    centered = scores - np.einsum("mnk->mn", scores)[:, :, None] / n_classes
+    centered = center(scores)
     resolution = TIE_TOLERANCE * np.abs(scores).max() or 1.0
     centered = np.round(centered / resolution) * resolution
     n_told = (centered != 0).any(axis=2).sum(axis=1)
@@ -313,24 +328,29 @@ def fit_weights(judged: JudgedDocuments) -> Weights:
         near = fit_scaled_temperature(own.with_scores(np.einsum("mnk->nk", own.scores)))
         at = start = np.append(np.full(len(kept), 1 / (near.a * exp(near.b * middle))), near.b)
         lower = np.append(np.zeros(len(kept)), -np.inf)
-        offsets = None
+        lines = LabelLines(np.zeros(n_classes), np.ones(n_classes))
         scaling = replace(near, a=1.0, b=0.0)  # of the sums, which are scaled by it
-        for _ in range(FIT_ROUNDS):
+        right = np.ones(0)
+        for number in range(FIT_ROUNDS + has_scales):
             weighted = np.einsum("mnk,m->nk", own.scores, at[:-1])
             sums = replace(own, scores=weighted * exp(-at[-1] * own_logs)[:, None], lengths=None)
-            offsets = fit_prior_adjustment(
-                sums.with_scores(log_posterior(sums.scores)), start=offsets
+            if number < FIT_ROUNDS:
+                plain = sums.with_scores(log_posterior(sums.scores))
+                lines = lines._replace(offsets=fit_prior_adjustment(plain, start=lines.offsets))
+                scaling = fit_scaled_temperature(sums, near=scaling)
+                adjusted = sums.with_scores(log_posterior(sums.scores + lines.offsets))
+                p_right = (1 - scaling.noise) * exp(adjusted.own)
+                right = p_right / (p_right + scaling.noise / n_classes)
+                if own.weights is not None:
+                    right *= own.weights * (len(own) / own.n_documents)
+            elif need_scales(sums, lines.offsets):
+                lines = fit_label_lines(sums, lines)
+            else:
+                break
+            evaluate = partial(
+                _evaluate, judged=own, logs=own_logs, right=right, lines=lines, expected=start
             )
-            scaling = fit_scaled_temperature(sums, near=scaling)
-            adjusted = sums.with_scores(log_posterior(sums.scores + offsets))
-            p_right = (1 - scaling.noise) * exp(adjusted.own)
-            right = p_right / (p_right + scaling.noise / n_classes)
-            if own.weights is not None:
-                right *= own.weights * (len(own) / own.n_documents)
-            given = {"logs": own_logs, "right": right, "offsets": offsets, "expected": start}
-            at, _ = minimize(
-                partial(_evaluate, judged=own, **given), at, lower=lower, tolerance=WEIGHT_TOLERANCE
-            )
+            at, _ = minimize(evaluate, at, lower=lower, tolerance=WEIGHT_TOLERANCE)
         weights = np.zeros(len(scores))
         weights[kept] = at[:-1] / units
         return weights
@@ -353,7 +373,7 @@ def _evaluate(
     judged: JudgedDocuments,
     logs: Floats,
     right: Floats,
-    offsets: Floats,
+    lines: LabelLines,
     expected: Floats,
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
@@ -375,10 +395,11 @@ def _evaluate(
         rows = slice(start, start + size)
         scores = judged.scores[:, rows]
         slopes = np.empty((m + 1, *scores.shape[1:]))  # of the sums
-        np.multiply(scores, exp(-at[-1] * logs[rows])[:, None], out=slopes[:m])
+        factors = exp(-at[-1] * logs[rows])[:, None] * lines.scales
+        np.multiply(scores, factors, out=slopes[:m])
         sums = np.einsum("mnk,m->nk", slopes[:m], at[:-1])
         slopes[m] = -logs[rows, None] * sums
-        log_p = log_posterior(sums + offsets)
+        log_p = log_posterior(sums + lines.offsets)
         own = np.arange(len(log_p)), judged.classes[rows]
         loss -= dot(right[rows], log_p[own])
         weighted = slopes * exp(log_p)

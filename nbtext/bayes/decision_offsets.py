@@ -34,6 +34,13 @@ MIN_OFFSET_DOCUMENTS = 5  # of a class whose offset is fitted
 # documents times squared classes; if there are more, the first documents are used
 MAX_OFFSET_WORK = 2**33
 OFFSET_DEVIATION = 1.0  # of an offset that is fitted by log-loss
+# Of the scale of a label, around 1. With 0.7, 0.2 and 0.13, the mean accuracy of combinations on
+# other training documents (nine corpora of three to 77 labels, 100 to 10,000 documents) differs by
+# less than 0.001 and the log-loss by less than 1 %; 77 labels of a document or two each lose 0.05
+# with 0.7.
+SCALE_DEVIATION = 0.2
+MIN_LABEL_SCALE = 0.01
+LINE_TOLERANCE = 1e-5  # of the loss, in nats
 # Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most
 # have few of these. The log-loss of other training documents is 0.312 on banking77, 0.342 on
 # Reuters and 0.205 on 20 Newsgroups, with 1.0 0.316, 0.344 and 0.206, and without offsets 0.312,
@@ -247,6 +254,98 @@ def fit_prior_adjustment(
     return np.asarray(offsets - offsets.mean())
 
 
+class LabelLines(NamedTuple):
+    """What log-probabilities of labels are made of scores by: softmax(scales · scores + offsets).
+
+    offsets, scales  (n_classes,)
+    """
+
+    offsets: Floats
+    scales: Floats
+
+
+def need_scales(judged: JudgedDocuments, offsets: Floats | float) -> bool:
+    """Return whether the labels need different scales: whether the sum of the score statistics of
+    all labels is larger than its expectation if they do not.
+
+    See `fit_label_lines`. The offsets would be fitted again with the scales, so each statistic is
+    that of a scale with the offset of its label.
+
+    Source: Rao, Large sample tests of statistical hypotheses concerning several parameters, 1948.
+    """
+    if judged.n_classes == 2:
+        return False
+    scores = judged.scores
+    residuals = exp(normalized(scores + offsets))
+    curvatures = judged.weigh((residuals * (1 - residuals)).T)
+    residuals[np.arange(len(judged)), judged.classes] -= 1
+    slopes = np.einsum("ki,ik->k", judged.weigh(residuals.T), scores)
+    crossed = np.einsum("ki,ik->k", curvatures, scores)
+    squares = np.einsum("ki,ik,ik->k", curvatures, scores, scores)
+    of_offsets = np.einsum("ki->k", curvatures) + 1 / OFFSET_DEVIATION**2
+    information = squares - crossed**2 / of_offsets + 1 / SCALE_DEVIATION**2
+    return bool((slopes**2 / information).sum() > judged.n_classes)
+
+
+def fit_label_lines(judged: JudgedDocuments, start: LabelLines | None = None) -> LabelLines:
+    """Return the offset and the scale of each label that minimize log-loss.
+
+    The prior of an offset is around 0, that of a scale around 1. Newton's method needs products of
+    the Hessian and a vector only, as in `fit_prior_adjustment`.
+
+    judged  with scores in nats, whose mean over the labels is 0; of more than two labels: with two,
+            an offset and a temperature do the same
+    start   from which the search starts; None: offsets of 0, and scales of 1
+
+    Source: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, 2017, section
+    4.2 (vector scaling).
+    """
+    by_class = np.ascontiguousarray(judged.scores.T)
+    own = judged.classes, np.arange(len(judged))
+    precisions = 1 / np.square([[OFFSET_DEVIATION], [SCALE_DEVIATION]])
+    n = judged.n_documents
+
+    def slopes(changes: Floats) -> Floats:
+        """Return the sums of changes of all documents by the offsets and the scales."""
+        return np.stack((np.einsum("ki->k", changes), np.einsum("ki,ki->k", changes, by_class)))
+
+    def evaluate(at: Floats) -> tuple[float, Floats, Floats]:
+        lines = at.reshape(2, -1)
+        probabilities = by_class * (1 + lines[1])[:, None] + lines[0][:, None]
+        probabilities -= probabilities.max(axis=0)
+        log_own = probabilities[own]
+        probabilities = exp(probabilities)
+        totals = probabilities.sum(axis=0)
+        probabilities /= totals
+        prior = lines * precisions
+        loss = float((lines * prior).sum() / 2 - judged.weigh(log_own - log(totals)).sum())
+        residuals = probabilities.copy()
+        residuals[own] -= 1
+        gradient = slopes(judged.weigh(residuals)) + prior
+        return loss / n, gradient.ravel() / n, probabilities
+
+    def solve(probabilities: Floats, gradient: Floats) -> Floats:
+        weighed = judged.weigh(probabilities)
+
+        def multiply_hessian(vector: Floats) -> Floats:
+            lines = vector.reshape(2, -1)
+            changes = by_class * lines[1][:, None] + lines[0][:, None]
+            changes -= np.einsum("ki,ki->i", probabilities, changes)
+            return np.ravel(slopes(weighed * changes) + lines * precisions)
+
+        curvatures = weighed * (1 - probabilities)
+        squares = np.einsum("ki,ki,ki->k", curvatures, by_class, by_class)
+        scale = np.stack((np.einsum("ki->k", curvatures), squares)) + precisions
+        return solve_by_conjugate_gradients(multiply_hessian, gradient * n, scale=scale.ravel())
+
+    known = np.zeros((2, judged.n_classes))
+    if start is not None:
+        known[:] = start.offsets, start.scales - 1
+    at, _ = minimize(evaluate, known.ravel(), solve=solve, tolerance=LINE_TOLERANCE)
+    offsets, changes = at.reshape(2, -1)
+    return LabelLines(offsets - offsets.mean(), np.maximum(1 + changes, MIN_LABEL_SCALE))
+
+
 WITHHELD = -1  # in the place of a class, where a target of precision leaves no label
 RECALL = "recall"  # the other metric is precision
 GROWTH = 1.02  # from one number of predictions to the next that is tested for precision
@@ -292,11 +391,14 @@ class Goals:
     targets   the minimum recalls and precisions of labels: the recalls first
     adjusts_prior  whether the calibration has a prior adjustment, regardless of what decisions
                    optimize
+    has_scales     whether it comes with scales of the labels and another temperature, as far as
+                   they pay
     """
 
     optimize: str | None = None
     targets: tuple[Target, ...] = ()
     adjusts_prior: bool = False
+    has_scales: bool = False
 
 
 def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:

@@ -168,6 +168,23 @@ class LinearScorer(SparseWeights):
             scales=None,
         )
 
+    def scale_labels(self, label_scales: Floats) -> LinearScorer:
+        """Return the scorer whose scores are those of this one minus their mean over the classes,
+        times the scales of the classes; not with a derivation.
+        """
+        n_classes = self.n_classes
+        defaults = self.default.reshape(-1, n_classes)
+        sums = np.bincount(entry_rows(self.indptr), self.deltas, len(self.indptr) - 1)
+        return replace(
+            self,
+            bias=(self.bias - self.bias.mean()) * label_scales,
+            default=((defaults - defaults.mean(axis=1)[:, None]) * label_scales).ravel(),
+            deltas=self.deltas * label_scales[self.classes],
+            base=-sums[self.rows_of(np.arange(self.n_columns))] / n_classes,
+            base_scale=label_scales,
+            scales=None if self.scales is None else self.scales * label_scales,
+        )
+
     def share_rows(self) -> LinearScorer:
         """Return the scorer with equal entries of several features stored once; not with a
         derivation.

@@ -641,6 +641,7 @@ def validate(
         selection.calibration,
         temperature=old.temperature,
         prior_adjustment=old.prior_adjustment,
+        label_scales=old.label_scales,
         likelihoods=old.likelihoods,
         outlier_threshold=old.outlier_threshold,
     )

@@ -309,7 +309,7 @@ class OddsOfPairs(Odds):
         self, row: int, own: int, other: int, indices: Integers32, weights: Floats
     ) -> Floats:
         """See Odds."""
-        scorer = self._model.scorer
+        scorer = self._model.scaled_scorer
         return scorer.contributions(indices, weights, own) - scorer.contributions(
             indices, weights, other
         )
@@ -323,8 +323,9 @@ class OddsOfPairs(Odds):
 
         log_odds = difference(self._posterior[row])
         prior = 0.0 if model.model_settings.is_linear else difference(model.log_prior)
-        absent = model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior
-        calibration = log_odds - difference(self._scores.scores[row])
+        scorer = model.scaled_scorer
+        absent = scorer.bias_of(own) - scorer.bias_of(other) - prior
+        calibration = log_odds - difference(model.calibration.scale(self._scores.scores[row]))
         return replace(
             explanation,
             against=model.labels[other],

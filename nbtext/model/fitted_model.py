@@ -232,6 +232,14 @@ class FittedModel:
         """The calibration of labels that exclude each other; empty if they do not."""
         return self.task.calibration
 
+    @cached_property
+    def scaled_scorer(self) -> LinearScorer:
+        """The scorer times the scales of the labels, for what shows or exports its weights.
+        Predicting scales the scores, which is faster.
+        """
+        scales = self.calibration.label_scales
+        return self.scorer if scales is None else self.scorer.scale_labels(scales)
+
     @property
     def estimate(self) -> Any:
         """The leave-one-out estimate for new documents; None if no document could be left out."""

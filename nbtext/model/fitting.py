@@ -106,7 +106,9 @@ class Fitting:
         is_adjusted = goals.optimize in (None, *DECISION_METRICS) and settings.calibrate
         is_given = settings.prior is not None or settings.class_weight is not None
         adjusts_prior = self.is_sampled or settings.model == STACKED
-        return replace(goals, adjusts_prior=adjusts_prior and is_adjusted and not is_given)
+        adjusts_prior = adjusts_prior and is_adjusted and not is_given
+        has_scales = adjusts_prior and settings.model == COMBINED
+        return replace(goals, adjusts_prior=adjusts_prior, has_scales=has_scales)
 
     @property
     def bounds(self) -> Integers | None:
@@ -335,7 +337,10 @@ def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel
     parts = list_parts(view, len(given.counts.labels))  # of equal weight
     if selection is None:
         smoothing = given.settings.smoothing
-        parts, corpus = fit_parts(given.choose_documents(), parts, view, given.bounds, smoothing)
+        documents = given.choose_documents()
+        parts, corpus = fit_parts(
+            documents, parts, view, given.bounds, smoothing, has_scales=given.goals.has_scales
+        )
         selection = given.select_smoothing(corpus, smoothing)
     hyperparameters = selection.hyperparameters
     if not hyperparameters.parts:

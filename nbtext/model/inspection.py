@@ -68,7 +68,7 @@ class Inspector:
         self.compares = fitted.kind.compares
         # labels that a label is compared with
         self._n_others = len(self.labels) - 1 if self.compares else 0
-        self._weights = ClassWeights(fitted.task.scorer_of_labels(fitted.scorer))
+        self._weights = ClassWeights(fitted.task.scorer_of_labels(fitted.scaled_scorer))
         self._sums = self._weights.sums()
         # what z compares: the counts of features in each class, and the largest possible ones
         settings = fitted.model_settings
@@ -361,7 +361,7 @@ def inspect_model(
     inspector = Inspector(model)
     fitted = model.fitted
     settings = fitted.model_settings
-    scorer = fitted.scorer
+    scorer = fitted.scaled_scorer
     hyperparameters = fitted.hyperparameters
     statistics = inspector.statistics
     expected = fitted.estimate

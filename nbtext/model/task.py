@@ -31,6 +31,13 @@ from nbtext.records import frozen
 if TYPE_CHECKING:
     from nbtext.bayes.smoothing import Selection
 
+# what a calibration has for each label, and what a new label gets
+OF_LABELS = {
+    "prior_adjustment": 0.0,
+    "decision_offsets": 0.0,
+    "min_probabilities": 0.0,
+    "label_scales": 1.0,
+}
 TIE = 1e-12  # expected costs that differ by less are equal
 
 
@@ -209,14 +216,14 @@ class OneLabel(Task):
         return abstain_below(predictions, decisions.min_probability)
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Selection:
-        """See Task; a new label gets offsets of 0."""
+        """See Task; a new label gets offsets of 0, and the scale 1."""
         from nbtext.bayes.smoothing import Selection
 
         calibration = self.calibration
         aligned: dict[str, Any] = {}
-        for name in ("prior_adjustment", "decision_offsets", "min_probabilities"):
+        for name, of_new in OF_LABELS.items():
             values = getattr(calibration, name)
-            aligned[name] = None if values is None else align(values, self.labels, labels, 0.0)
+            aligned[name] = None if values is None else align(values, self.labels, labels, of_new)
         posteriors = calibration.mean_posteriors if labels == self.labels else None
         return Selection(
             hyperparameters, replace(calibration, **aligned, mean_posteriors=posteriors)

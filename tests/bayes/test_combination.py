@@ -27,6 +27,7 @@ from nbtext.bayes.combination import (
     fit_weights,
     list_parts,
 )
+from nbtext.bayes.decision_offsets import LabelLines
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.judged_documents import JudgedDocuments
@@ -181,7 +182,7 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     given: Any = {
         "judged": JudgedDocuments(scores / units[:, None, None], lengths, classes),
         "logs": logs,
-        "offsets": np.zeros(4),
+        "lines": LabelLines(np.array([0.1, -0.1, 0, 0]), np.array([0.5, 1, 1, 1.2])),
     }
     expected = np.array([1.0, 1.0, 1.0, 0.5])
     right = np.random.default_rng(1).random(len(classes))

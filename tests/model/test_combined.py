@@ -13,6 +13,7 @@ import pytest
 from nbtext import TextClassifier
 from nbtext.artifact.model import load_model_file, save_model_file
 from nbtext.bayes.combination import combine
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.errors import ArtifactError, ModelError, SettingsError
 from nbtext.features.vocabulary import find_views
 from nbtext.model.growth import update_with_counts
@@ -195,3 +196,46 @@ def test_labels_beyond_those_that_are_fitted_at_once(monkeypatch: pytest.MonkeyP
     expected = classifier.fitted_.estimate
     assert expected is not None
     assert expected.documents == 120
+
+
+def make_uneven_texts(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Texts of three labels; the words of one are there in many forms at once, so that its scores
+    are too certain.
+    """
+    random = Random(seed)
+    names = ("red", "green", "blue")
+    labels = [random.choice(names) for _ in range(n)]
+    texts = []
+    for label in labels:
+        said = [label if random.random() < 0.4 else random.choice(names) for _ in range(4)]
+        words = [f"{name}{random.randrange(9)}" for name in said]
+        forms = ["abcdefgh" if word.startswith("red") else "a" for word in words]
+        texts.append(
+            " ".join(word + form for word, own in zip(words, forms, strict=True) for form in own)
+        )
+    return texts, labels
+
+
+def test_labels_of_repeated_evidence_have_scales(tmp_path: Path) -> None:
+    """The file, explanations, inspection, exports and models after an update have them."""
+    texts, labels = make_uneven_texts(600)
+    options: dict[str, Any] = {"model": "combined", "view": ("word:1", "word:2")}
+    classifier = TextClassifier(**options, keep_sample=1000).fit(texts, labels)
+    scales = classifier.fitted_.calibration.label_scales
+    assert scales is not None
+    new, _ = make_uneven_texts(50, seed=1)
+    found = classifier.predict_proba(new)
+    save_model_file(classifier.model_, tmp_path / "m")
+    loaded = TextClassifier.from_model(load_model_file(tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.predict_proba(new), found)
+    for explanation in classifier.explain(new[:5]):
+        terms = explanation.terms
+        total = sum(each.log_odds for each in explanation.contributions)
+        assert total + terms.prior + terms.absent + terms.calibration == pytest.approx(
+            explanation.log_odds
+        )
+    plain = classifier.fitted_.scorer
+    assert classifier.fitted_.scaled_scorer.base is not None
+    assert plain.scale_labels(scales).n_features == plain.n_features
+    task = classifier.fitted_.task.transfer(("blue", "grey", "green", "red"), Hyperparameters(1.0))
+    assert task.calibration.label_scales.tolist() == [scales[0], 1.0, *scales[1:]]

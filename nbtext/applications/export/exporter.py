@@ -26,9 +26,9 @@ TRANSLATED = (
     *AFTER_COUNTING,
     *str.split("analyzer ngrams token_pattern lowercase strip_accents stop_words hash_bits"),
 )
-# the fields of a calibration that change no label
+# the fields of a calibration that change no label, or are in the weights (`scaled_scorer`)
 CHANGE_NO_LABEL = str.split(
-    "temperature nonconformity likelihoods outlier_threshold mean_posteriors"
+    "temperature nonconformity likelihoods outlier_threshold mean_posteriors label_scales"
 )
 MAX_EXPORTED_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
@@ -170,7 +170,7 @@ def list_numbers(model: FittedModel) -> dict[str, Any]:
 
     Several labels: those of `bayes/label_calibration.py`, and the threshold of each label.
     """
-    scorer = model.scorer
+    scorer = model.scaled_scorer
     is_small = scorer.scales is not None
     has_idf = any(view.weighting.idf is not None for view in model.views)
     numbers = {

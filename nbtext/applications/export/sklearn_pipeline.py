@@ -223,8 +223,8 @@ def to_sklearn(model: FittedModel) -> Pipeline:
     if weighting.idf is not None:
         vectorizer.idf_ = weighting.idf
     order = np.argsort(np.array(model.label_values), kind="stable")
-    weights = model.scorer.weights()[order]
-    bias = (model.scorer.bias + _foldable_adjustment(model))[order]
+    weights = model.scaled_scorer.weights()[order]
+    bias = (model.scaled_scorer.bias + _foldable_adjustment(model))[order]
     if len(order) == 2:  # LogisticRegression has one row of weights for two labels
         weights = weights[1:] - weights[:1]
         bias = bias[1:] - bias[:1]

@@ -42,13 +42,13 @@ def table(model: FittedModel) -> Iterator[bytes]:
     numbers = list_numbers(model) | {"min_probabilities": model.calibration.min_probabilities}
     idf = model.weighting.list_idf(len(features)).tolist()
     yield _lines([["kind", "feature", "idf", *model.labels]])
-    yield _lines([["bias", "", "1.0", *map(repr, model.scorer.bias.tolist())]])
+    yield _lines([["bias", "", "1.0", *map(repr, model.scaled_scorer.bias.tolist())]])
     for kind, name in PARAMETERS.items():
         value = numbers[name]
         if value is not None:
             row = np.broadcast_to(value, len(model.labels)).tolist()
             yield _lines([[kind, "", "", *map(repr, row)]])
-    weights = model.scorer.weights().T
+    weights = model.scaled_scorer.weights().T
     for start in range(0, len(features), ROWS_WRITTEN_AT_ONCE):
         block = slice(start, start + ROWS_WRITTEN_AT_ONCE)
         rows = zip(features.terms[block], idf[block], weights[block].tolist(), strict=True)

@@ -140,7 +140,7 @@ class _Estimator:
             statistics = self._model.counts.statistics
             if fitted.columns is not None:
                 statistics = statistics.restrict(fitted.columns)
-            drift = group.words.compare(statistics, sums.solve(known), fitted.scorer)
+            drift = group.words.compare(statistics, sums.solve(known), fitted.scaled_scorer)
             estimate = sums.estimate(known, drift)
             if drift is not None and drift.share >= MIN_DRIFT and n_predicted:
                 # the errors of the model are not those of training

@@ -31,6 +31,7 @@ DECISIONS: dict[str, tuple[str, ...]] = {
     "macro_f1": ("decision_offsets",),
     "targets": ("min_probabilities",),
     "both": ("prior_adjustment", "decision_offsets"),
+    "scales": ("label_scales",),
 }
 # with a temperature by length; with a constant one, the bias of a pipeline has the adjustment
 REFUSED = {
@@ -57,6 +58,7 @@ def with_decisions(model: str, temperature: str, decision: str) -> TextClassifie
         "prior_adjustment": random.normal(size=n) * 2,
         "decision_offsets": random.normal(size=n) * 2,
         "min_probabilities": np.full(n, 0.4),
+        "label_scales": random.uniform(0.3, 2.0, size=n),
     }
     own = {name: values[name] if name in DECISIONS[decision] else None for name in values}
     calibration = replace(fitted.calibration, temperature=TEMPERATURES[temperature], **own)
