@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["LazyProperty", "dataclass", "frozen"]
+__all__ = ["LazyProperty", "dataclass", "frozen", "frozen_object"]
 
 Value = TypeVar("Value")
 MISSING = dataclasses.MISSING
@@ -71,6 +71,14 @@ def frozen(cls: type | None = None, /, *, eq: bool = True, kw_only: bool = False
     if eq:
         methods |= {"__eq__": _is_equal, "__hash__": _hash}
     return _define(cls, methods, kw_only=kw_only)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(dataclasses.field,))
+def frozen_object(cls: type[Value]) -> type[Value]:
+    """Return the class as a data class whose fields cannot be set again, and whose objects equal
+    themselves only: for fields such as arrays, which have no one answer to whether they are equal.
+    """
+    return frozen(eq=False)(cls)
 
 
 def _define(cls: Any, methods: dict[str, Any], *, kw_only: bool) -> Any:

@@ -42,7 +42,7 @@ from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError, format_number
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
@@ -126,7 +126,7 @@ def check_rows(key: str, indptr: Array, columns: Array, *, n_columns: int) -> No
     require(key, wrong is None, f"is not valid: {wrong}")
 
 
-@frozen(eq=False)
+@frozen_object
 class Names:
     """Packed texts, of `pack_names`; lone surrogates are accepted, so that every Python string can
     be one.
@@ -136,7 +136,7 @@ class Names:
     offsets: Integers
 
 
-@frozen(eq=False)
+@frozen_object
 class Lists:
     """Lists of texts, one after the other: list i is items[bounds[i]:bounds[i + 1]]."""
 

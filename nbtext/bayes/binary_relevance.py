@@ -64,7 +64,7 @@ from nbtext.features.csr import running_sums
 from nbtext.features.document_table import DocumentTable
 from nbtext.kernel import HAS_KERNEL, choose_version
 from nbtext.numerics import exp, log, log1p
-from nbtext.records import LazyProperty, frozen
+from nbtext.records import LazyProperty, frozen_object
 
 # document that is added to those of a label, and of the rest, so that no prior is 0
 HALF_DOCUMENT = 0.5
@@ -201,7 +201,7 @@ CELLS_SCORED_AT_ONCE = 1 << (16 if HAS_KERNEL else 12)
 MAX_EXPONENT = 500.0  # exponent of 2 that a product may gain before it is divided
 
 
-@frozen(eq=False)
+@frozen_object
 class LabelCounts:
     """What the scores of left-out documents need of the whole corpus.
 
@@ -230,7 +230,7 @@ class LabelCounts:
         )
 
 
-@frozen(eq=False)
+@frozen_object
 class RelevanceLeaveOneOut(LeftOutDocuments):
     """The retained documents of a corpus, for exact leave-one-out scores. Identical documents are
     left out together.

@@ -16,7 +16,7 @@ from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, leave_out_
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns, derive, log_share
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 
 @frozen
@@ -43,7 +43,7 @@ class Values:
         )
 
 
-@frozen(eq=False)
+@frozen_object
 class ValueCounts(ClassStatistics):
     """ClassStatistics over the values of features: `documents` is n_kjv, documents of class k with
     feature j = v.

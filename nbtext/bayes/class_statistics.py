@@ -24,7 +24,7 @@ from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import mix64
 from nbtext.kernel import choose_version
 from nbtext.numerics import log
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 combine_entries = choose_version(plain.combine_entries)
 sum_classes = choose_version(plain.sum_classes)
@@ -53,7 +53,7 @@ class WeightedPrior:
 Prior = str | tuple[float, ...] | WeightedPrior
 
 
-@frozen(eq=False)
+@frozen_object
 class Totals:
     """The counts of all documents of a corpus, each counted once.
 
@@ -71,7 +71,7 @@ class Totals:
         return Totals(self.n_documents, function(self.documents), function(self.occurrences))
 
 
-@frozen(eq=False)
+@frozen_object
 class ClassStatistics:
     """The counts of a corpus of K classes and V features. They can be added and subtracted.
 
@@ -445,7 +445,7 @@ def settle(statistics: ClassStatistics) -> ClassStatistics:
     )
 
 
-@frozen(eq=False)
+@frozen_object
 class LabelSets:
     """Sets of labels in compressed sparse rows.
 

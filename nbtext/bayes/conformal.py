@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats
 from nbtext.numerics import exp, log
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 # numbers that stand for those with weights
 MAX_WEIGHED = 1 << 20
@@ -22,7 +22,7 @@ MIN_SUM_PROBABILITY = 1e-300  # so that its logarithm is finite
 MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
 
 
-@frozen(eq=False)
+@frozen_object
 class Quantiles:
     """The distribution of some numbers: all of them, but at most 1001 quantiles at equally spaced
     ranks.

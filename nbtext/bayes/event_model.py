@@ -20,14 +20,14 @@ from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_table import DocumentTable
 from nbtext.parallel import parallel_calls
-from nbtext.records import LazyProperty, frozen
+from nbtext.records import LazyProperty, frozen, frozen_object
 
 ROWS_SCORED_AT_ONCE = 4096  # rows that one thread scores at once
 Entries = Integers | slice  # of class statistics
 FeatureIds = Integers  # the features of a generated document, each as often as it occurs
 
 
-@frozen(eq=False)
+@frozen_object
 class LeftOut:
     """Documents that are left out of the corpus, each with all of its duplicates, from each of
     their classes.

@@ -15,7 +15,7 @@ from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import log, log1p
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
@@ -43,7 +43,7 @@ class Powers:
         return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
 
 
-@frozen(eq=False)
+@frozen_object
 class Moments(ClassStatistics):
     """ClassStatistics whose `occurrences` are sums of weights, with their second moments.
 

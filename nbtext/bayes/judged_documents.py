@@ -22,10 +22,10 @@ from typing import Any, Self
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Mask
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 
-@frozen(eq=False)
+@frozen_object
 class JudgedDocuments:
     """Documents that a model has not seen, in random order.
 

@@ -57,7 +57,7 @@ from nbtext.features.csr import run_starts
 from nbtext.features.document_table import count_repeated
 from nbtext.numerics import dot, exp, log, log1p, power, ratio, sigmoid
 from nbtext.parallel import parallel_map
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 LOSS_TOLERANCE = 1e-5  # of the loss, in nats per document
 # means and standard deviations of log w₁ and log w₂ (B ignores documents without label), and of log
@@ -90,7 +90,7 @@ class Factors(NamedTuple):
     log_length: Any
 
 
-@frozen(eq=False)
+@frozen_object
 class Combination:
     """How the scores of a label become a probability; see the module.
 
@@ -161,7 +161,7 @@ class Combination:
         return log_odds, np.stack(derivatives), factors.baseline
 
 
-@frozen(eq=False)
+@frozen_object
 class ScoreScaling:
     """How the score of a linear model becomes a probability; see the module and Combination.
 
@@ -240,7 +240,7 @@ def log_odds_of(fit: LabelCalibration, scores: RelevanceScores, lengths: Array) 
     return weigh(fit, used, scores.priors, fit.biases, factors)[0]
 
 
-@frozen(eq=False)
+@frozen_object
 class Cells:
     """Leave-one-out scores of pairs of a distinct document ("content") and a label: its own labels
     and some others.
@@ -475,7 +475,7 @@ MACRO_F1 = "macro_f1"
 MIN_F1 = 0.1  # of a label with its own threshold
 
 
-@frozen(eq=False)
+@frozen_object
 class MultilabelEstimate:
     """The leave-one-out estimate for new documents.
 
@@ -516,7 +516,7 @@ class MultilabelEstimate:
         return self.micro_f1
 
 
-@frozen(eq=False)
+@frozen_object
 class MultilabelFit:
     """What a multi-label model has besides its scorer.
 

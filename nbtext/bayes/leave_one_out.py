@@ -27,7 +27,7 @@ from nbtext.features.document_table import (
     concatenate,
     number_contents,
 )
-from nbtext.records import LazyProperty, frozen
+from nbtext.records import LazyProperty, frozen_object
 
 SCORE_ROUNDING = 1e-9  # of a score, in nats
 
@@ -171,7 +171,7 @@ class LeftOutDocuments:
             start = stop
 
 
-@frozen(eq=False)
+@frozen_object
 class LeaveOneOut(LeftOutDocuments):
     """The documents of a corpus, for leave-one-out scores with one event model and prior.
 

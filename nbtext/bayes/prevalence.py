@@ -21,14 +21,14 @@ from nbtext.arrays import (
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.numerics import dot, exp
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 MAX_SHARES = 512
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 
 
-@frozen(eq=False)
+@frozen_object
 class MeanPosteriors:
     """What the posteriors of documents of each class are on average, measured on left-out
     documents.
@@ -80,7 +80,7 @@ def fit_mean_posteriors(judged: JudgedDocuments) -> MeanPosteriors | None:
     return MeanPosteriors(means, np.rint(documents).astype(np.int64), spreads, prior / prior.sum())
 
 
-@frozen(eq=False)
+@frozen_object
 class LabelPosteriors:
     """The mean probability of each label on left-out documents. Column 0: those without the label;
     column 1: with it.
@@ -103,7 +103,7 @@ class ShareEstimate(NamedTuple):
     high: Floats
 
 
-@frozen(eq=False)
+@frozen_object
 class Prevalence:
     """The estimated shares of labels among documents.
 

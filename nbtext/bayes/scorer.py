@@ -24,7 +24,7 @@ from nbtext.features.csr import (
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.hashing import mix64
 from nbtext.numerics import exp, log
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 Csr = tuple[Integers, Integers32, Array]  # indptr, indices, values
 ALL = slice(None)
@@ -53,7 +53,7 @@ class Derivation(Protocol):
         """Return the rows over the derived columns; they are ascending if the given ones are."""
 
 
-@frozen(eq=False)
+@frozen_object
 class LinearScorer(SparseWeights):
     """The weights by which a model scores classes. The scores of a probabilistic model are natural
     logarithms.

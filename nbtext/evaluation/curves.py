@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtext.arrays import Array, Floats, Mask
 from nbtext.evaluation.outcomes import Outcomes, as_counts
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
 
@@ -79,7 +79,7 @@ class AnsweredPart(NamedTuple):
     accuracy: float
 
 
-@frozen(eq=False)
+@frozen_object
 class TradeOff:
     """The number of answers, and of correct ones, at each threshold of `--min-probability`.
 

@@ -23,7 +23,7 @@ from nbtext.evaluation.outcomes import (
     as_counts,
 )
 from nbtext.numerics import dot, ratio
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 T = TypeVar("T")
 SOFT = "soft labels"  # what the expected accuracy needs
@@ -38,7 +38,7 @@ class SetCounts(NamedTuple):
     labels: float
 
 
-@frozen(eq=False)
+@frozen_object
 class MetricTotals:
     """Sums over documents that metrics are computed from. A number of documents is a sum of their
     weights.

@@ -15,7 +15,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.model.predictions import Predictions, most_probable
 from nbtext.numerics import log
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 MIN_LOG_LOSS_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
@@ -55,7 +55,7 @@ class WeighedOutcomes:
         return None if is_first.all() else largest
 
 
-@frozen(eq=False)
+@frozen_object
 class Outcomes(WeighedOutcomes):
     """Predictions of one label compared with the true ones, one entry for each document.
 
@@ -101,7 +101,7 @@ class Outcomes(WeighedOutcomes):
         return -log(np.maximum(self.of_true, MIN_LOG_LOSS_PROBABILITY))
 
 
-@frozen(eq=False)
+@frozen_object
 class MultilabelOutcomes(WeighedOutcomes):
     """Predicted label sets compared with the true ones: an entry for each document, shape
     (n_documents,).

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.kernel import choose_version
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 # rows whose entries are copied or sorted together, so that they stay in the cache
 ROWS_COPIED_AT_ONCE = 512
@@ -160,7 +160,7 @@ entry_positions = choose_version(entry_positions)
 take_rows = choose_version(take_rows)
 
 
-@frozen(eq=False)
+@frozen_object
 class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
 

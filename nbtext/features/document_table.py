@@ -14,7 +14,7 @@ from nbtext.arrays import Array, Floats, Hashes, Integers, Integers32, Limits, M
 from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.errors import ModelError
 from nbtext.features import csr
-from nbtext.records import LazyProperty, frozen
+from nbtext.records import LazyProperty, frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,7 +38,7 @@ class ClassCounts(NamedTuple):
     occurrences: Integers  # (n_entries,), occurrences of the feature in the class: t_kj
 
 
-@frozen(eq=False)
+@frozen_object
 class DocumentTable:
     """Documents in compressed sparse rows, each feature at most once in a row.
 

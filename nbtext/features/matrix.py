@@ -50,7 +50,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.features.weighting import Weighting
 from nbtext.output import Sink
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 from nbtext.settings import ParameterError, convert_parameters
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ NO_NAMES = Vocabulary(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
 Arrays = dict[str, Array]
 
 
-@frozen(eq=False)
+@frozen_object
 class Columns:
     """What the columns of a matrix are, and how their weights are made of counts.
 
@@ -124,7 +124,7 @@ class Columns:
         return replace(self.settings, vocabulary=tuple(self.vocabulary.terms))
 
 
-@frozen(eq=False)
+@frozen_object
 class Matrix:
     """Documents × features, sparse by rows, with the names of both.
 

@@ -21,10 +21,10 @@ from nbtext.features.formulas import (
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.numerics import log
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 
-@frozen(eq=False)
+@frozen_object
 class Weighting:
     """A fitted weighting: weight = tf(count) * idf / norm.
 
@@ -142,7 +142,7 @@ class Weighting:
         return self
 
 
-@frozen(eq=False)
+@frozen_object
 class WeightingOfViews(Weighting):
     """A weighting that differs by view: weights and norms are computed within each view. It has no
     tf, idf or norm.

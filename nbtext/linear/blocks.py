@@ -34,7 +34,7 @@ from nbtext.linear.data import (
     sum_columns,
 )
 from nbtext.parallel import parallel_map
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 ROWS_ADDED_AT_ONCE = 1024  # documents whose values are added at once
 # Fewer blocks need more passes, because the solution follows each of them: on 300 MB of
@@ -47,7 +47,7 @@ DOCUMENTS_WEIGHED_AT_ONCE = 1024  # of those in memory
 NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
 
 
-@frozen(eq=False)
+@frozen_object
 class CompactMatrix:
     """The documents with frequent features first, and features of one document apart.
 
@@ -154,7 +154,7 @@ class CompactMatrix:
         return sum_columns(self.features, self.values, len(self.columns), power=2)
 
 
-@frozen(eq=False)
+@frozen_object
 class DocumentBlock:
     """Some of the documents: all of them if they are in memory.
 

@@ -18,7 +18,7 @@ from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import StoredDocuments
 from nbtext.features.weighting import Weighting
 from nbtext.numerics import dot
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -114,7 +114,7 @@ class LinearModel:
     is_stacked: bool = False
 
 
-@frozen(eq=False)
+@frozen_object
 class WordVectors:
     """The vectors of the words among the features, and of further words, which no document has.
 
@@ -141,7 +141,7 @@ class WordVectors:
     longest_piece: int | None = None
 
 
-@frozen(eq=False)
+@frozen_object
 class TrainingData:
     """Documents, and what linear models know of their features and classes.
 

@@ -42,7 +42,7 @@ from nbtext.linear.data import (
 )
 from nbtext.numerics import dot, exp, softplus
 from nbtext.parallel import parallel_map
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -81,7 +81,7 @@ class Solution(NamedTuple):
         return weights
 
 
-@frozen(eq=False)
+@frozen_object
 class FoldProblem:
     """The documents that are not in a fold, in the problems of all classes.
 

@@ -35,7 +35,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.model.tasks import TASKS, find_task
 from nbtext.parallel import return_memory
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 ALL_HASHES = 2**64  # above every document's hash
 
@@ -156,7 +156,7 @@ N_TRAINED = 1024  # content hashes of training documents in a model, of 8 bytes 
 SAMPLE_SIZE = 2**14
 
 
-@frozen(eq=False)
+@frozen_object
 class CorpusCounts:
     """The counts of a labeled corpus. Integer counts of two corpora can be added and subtracted
     without rounding.

@@ -37,7 +37,7 @@ from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS, TaskKind
 from nbtext.numerics import exp
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 from nbtext.settings import describe_difference, list_settings
 
 Evidence = tuple[Floats, Array]
@@ -78,7 +78,7 @@ class DocumentNumbers:
         )
 
 
-@frozen(eq=False)
+@frozen_object
 class View:
     """One way to make features of a text: what a feature is, which features there are, and how they
     are weighted.
@@ -91,7 +91,7 @@ class View:
     weighting: Weighting
 
 
-@frozen(eq=False)
+@frozen_object
 class FittedModel:
     """Everything that predicting needs.
 
@@ -321,7 +321,7 @@ class FittedModel:
         return self.labels.index(label)
 
 
-@frozen(eq=False)
+@frozen_object
 class TrainedModel:
     """A fitted model and the counts that it was fitted to: what a model file holds.
 

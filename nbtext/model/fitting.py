@@ -51,7 +51,7 @@ from nbtext.model.fitted_model import (
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS, TaskKind
 from nbtext.numerics import exp
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 # a scorer, its hyperparameters and the task
 Learned = tuple[LinearScorer, Hyperparameters, Task]
@@ -61,7 +61,7 @@ Learned = tuple[LinearScorer, Hyperparameters, Task]
 MAX_EXACT_WEIGHTS = 1 << 20
 
 
-@frozen(eq=False)
+@frozen_object
 class Fitting:
     """What a model is fitted to, and how.
 

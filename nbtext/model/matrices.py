@@ -28,10 +28,10 @@ from nbtext.model.source_counting import (
 )
 from nbtext.model.training import check_features, sample_size, train_on_counts
 from nbtext.model.word_pieces import warn_of_pieces
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 
-@frozen(eq=False)
+@frozen_object
 class Like:
     """What a matrix is to be like: a model, or another matrix.
 

@@ -40,7 +40,7 @@ from nbtext.model.predictions import Labels, Predictions, select_labels
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.task import Task, align, no_prediction_sets
 from nbtext.numerics import exp, log, log_odds, sigmoid
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 if TYPE_CHECKING:
     from nbtext.bayes.smoothing import Selection
@@ -61,7 +61,7 @@ class LabelDecision:
     is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
 
 
-@frozen(eq=False)
+@frozen_object
 class SeveralLabels(Task):
     """A document has any number of labels. The scorer holds the scores of
     `nbtext.bayes.binary_relevance`.

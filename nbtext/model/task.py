@@ -26,7 +26,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.predictions import Labels, Predictions, rank_labels
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
 from nbtext.numerics import exp, log
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 if TYPE_CHECKING:
     from nbtext.bayes.smoothing import Selection
@@ -143,7 +143,7 @@ class Task(Protocol):
         """
 
 
-@frozen(eq=False)
+@frozen_object
 class OneLabel(Task):
     """A document has exactly one label; the labels exclude each other."""
 
