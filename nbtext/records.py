@@ -15,8 +15,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, dataclass_transform, overload
 
-__all__ = ["LazyProperty", "dataclass", "frozen", "frozen_object"]
+__all__ = ["LazyProperty", "Strings", "dataclass", "frozen", "frozen_object"]
 
+Strings = tuple[str, ...]  # labels, fields, paths and other names: records cannot hold lists
 Value = TypeVar("Value")
 MISSING = dataclasses.MISSING
 set_field = object.__setattr__  # also of frozen classes

@@ -27,6 +27,7 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
+from nbtext.records import Strings
 from nbtext.registry import has_application
 
 KEY = "setting"  # of the metadata of a field
@@ -65,21 +66,21 @@ class Setting(NamedTuple):
     in_python: str = ""
     metavar: str = ""
     default_help: str = ""
-    flags: tuple[str, ...] = ()
+    flags: Strings = ()
     title: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Strings = ()
     low: float = -math.inf
     high: float = math.inf
     wanted: str = ""
     parse: Callable[[str], Any] | None = None
     file: str = ""
-    names: tuple[str, ...] = ()
+    names: Strings = ()
     is_repeated: bool = False
     is_required: bool = False
     is_argument: bool = False
     is_analysis: bool = False
     is_of_words: bool = False
-    applications: tuple[str, ...] = ()
+    applications: Strings = ()
 
     @property
     def is_flag(self) -> bool:
@@ -173,10 +174,10 @@ class Shorthand(NamedTuple):
     """
 
     field: dataclasses.Field[Any]
-    names: tuple[str, ...]
+    names: Strings
 
 
-def shorthand(name: str, names: tuple[str, ...], help: str, **facts: Any) -> Shorthand:
+def shorthand(name: str, names: Strings, help: str, **facts: Any) -> Shorthand:
     """Return a shorthand, for the tuple SHORTHANDS of a record; `facts` are those of `Setting`."""
     field = setting(None, help, **facts)
     field.name = name
@@ -385,7 +386,7 @@ def join_list(parts: Iterable[str]) -> str:
     return ",".join(part.replace(",", "\\,") for part in parts)
 
 
-def parse_names(text: str) -> tuple[str, ...]:
+def parse_names(text: str) -> Strings:
     """Return the names in a list that is separated by commas; ValueError if there is none."""
     names = tuple(filter(None, split_list(text)))
     if not names:

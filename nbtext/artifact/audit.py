@@ -42,7 +42,7 @@ from nbtext.documents.settings import ModelInput
 from nbtext.errors import ArtifactError, format_number
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
-from nbtext.records import frozen_object
+from nbtext.records import Strings, frozen_object
 
 if TYPE_CHECKING:
     from nbtext.bayes.label_calibration import MultilabelFit
@@ -141,7 +141,7 @@ class Lists:
     """Lists of texts, one after the other: list i is items[bounds[i]:bounds[i + 1]]."""
 
     bounds: Integers
-    items: tuple[str, ...]
+    items: Strings
 
 
 def _check_offsets(key: str, offsets: Integers, n: int, name: str) -> None:
@@ -167,7 +167,7 @@ def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
         check_within("task.fit.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
-def _check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
+def _check_choice(key: str, value: str, choices: Strings) -> None:
     require(key, value in choices, f"should be one of {', '.join(choices)}, and is {value[:40]}")
 
 

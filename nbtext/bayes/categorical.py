@@ -16,7 +16,7 @@ from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, leave_out_
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns, derive, log_share
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import exp
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 
 @frozen
@@ -55,7 +55,7 @@ class ValueCounts(ClassStatistics):
     n_values  m; feature j has m − 1 columns from j(m − 1) on
     """
 
-    ABSENCE: ClassVar[tuple[str, ...]] = ("present",)
+    ABSENCE: ClassVar[Strings] = ("present",)
 
     present: Integers
     n_values: int

@@ -24,7 +24,7 @@ from nbtext.features.document_table import ClassCounts, DocumentTable
 from nbtext.features.hashing import mix64
 from nbtext.kernel import choose_version
 from nbtext.numerics import log
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 combine_entries = choose_version(plain.combine_entries)
 sum_classes = choose_version(plain.sum_classes)
@@ -91,7 +91,7 @@ class ClassStatistics:
     """
 
     # the columns on which the weight of the absence of a feature depends
-    ABSENCE: ClassVar[tuple[str, ...]] = ("documents",)
+    ABSENCE: ClassVar[Strings] = ("documents",)
 
     class_documents: Annotated[Array, COUNTS]
     indptr: Integers

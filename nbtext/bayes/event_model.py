@@ -20,7 +20,7 @@ from nbtext.bayes.scorer import Derivation, LinearScorer
 from nbtext.features.csr import entry_rows
 from nbtext.features.document_table import DocumentTable
 from nbtext.parallel import parallel_calls
-from nbtext.records import LazyProperty, frozen, frozen_object
+from nbtext.records import LazyProperty, Strings, frozen, frozen_object
 
 ROWS_SCORED_AT_ONCE = 4096  # rows that one thread scores at once
 Entries = Integers | slice  # of class statistics
@@ -219,7 +219,7 @@ class EventModel:
     scores: Literal["likelihoods", "nats", "numbers"] = "likelihoods"
     normalized: EventModel | None = None
     sklearn: str | None = None
-    options: tuple[str, ...] = ("smoothing", "prior")
+    options: Strings = ("smoothing", "prior")
 
     @property
     def is_binary(self) -> bool:

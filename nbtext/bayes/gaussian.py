@@ -15,7 +15,7 @@ from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_table import DocumentTable
 from nbtext.numerics import log, log1p
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 MIN_FLOOR = 1e-14  # replaces a smoothing of 0
@@ -53,7 +53,7 @@ class Moments(ClassStatistics):
     largest_variance  the largest variance of a feature's weights in all documents of all classes
     """
 
-    ABSENCE: ClassVar[tuple[str, ...]] = ("documents", "occurrences", "squares")
+    ABSENCE: ClassVar[Strings] = ("documents", "occurrences", "squares")
 
     squares: Floats
     variances: Floats

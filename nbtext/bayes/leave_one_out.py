@@ -27,7 +27,7 @@ from nbtext.features.document_table import (
     concatenate,
     number_contents,
 )
-from nbtext.records import LazyProperty, frozen_object
+from nbtext.records import LazyProperty, Strings, frozen_object
 
 SCORE_ROUNDING = 1e-9  # of a score, in nats
 
@@ -44,7 +44,7 @@ class LeftOutDocuments:
     is_new       (n_documents,), which documents are not part of the corpus; None: none
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax",)  # fields with a value for each document
+    COLUMNS: ClassVar[Strings] = ("n_hapax",)  # fields with a value for each document
 
     statistics: ClassStatistics
     documents: DocumentTable
@@ -190,7 +190,7 @@ class LeaveOneOut(LeftOutDocuments):
                 counts, in `documents`; None: `n_hapax`
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("n_hapax", "is_new", "hapax_sums")
+    COLUMNS: ClassVar[Strings] = ("n_hapax", "is_new", "hapax_sums")
 
     statistics: ClassStatistics
     documents: DocumentTable

@@ -21,7 +21,7 @@ from nbtext.arrays import (
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.numerics import dot, exp
-from nbtext.records import frozen_object
+from nbtext.records import Strings, frozen_object
 
 # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 MAX_SHARES = 512
@@ -123,12 +123,12 @@ class Prevalence:
                      whatever the shares are; 0 if it is not significant, and with several labels
     """
 
-    labels: tuple[str, ...]
+    labels: Strings
     n_documents: int
     estimate: ShareEstimate
     predicted: Integers
     naive_shares: Floats
-    unmeasured: tuple[str, ...]
+    unmeasured: Strings
     drift: float | None = None
-    drifted: tuple[str, ...] = ()
+    drifted: Strings = ()
     shift: float = 0.0

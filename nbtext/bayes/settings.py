@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError, require_label
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import load_method, offer
 from nbtext.settings import (
     Excludes,
@@ -242,7 +242,7 @@ class ModelSettings(LinearSettings):
         high=MAX_FEATURE_VALUES,
         is_option=False,
     )
-    vectors: tuple[str, ...] | None = setting(
+    vectors: Strings | None = setting(
         None,
         "Table of word vectors, for few labeled texts: a text file of word2vec, GloVe or fastText, an .npz file, or "
         "the folder or the installed package of a static model, such as wordllama; may be repeated, to join the vectors of "
@@ -258,7 +258,7 @@ class ModelSettings(LinearSettings):
         low=0,
         is_option=False,
     )
-    more_words: tuple[str, ...] = setting(
+    more_words: Strings = setting(
         (),
         "Words that the model gets from `vectors` beside the first ones of the table, such as those of unlabeled texts.",
         is_option=False,

@@ -25,7 +25,7 @@ from click.core import ParameterSource
 
 from nbtext.errors import AssumptionWarning, NbtextError, SettingsError, hide_credentials
 from nbtext.output import STANDARD_OUTPUT_PATHS, is_written_to
-from nbtext.records import dataclass
+from nbtext.records import Strings, dataclass
 from nbtext.registry import left_out, list_applications
 from nbtext.settings import (
     KEY,
@@ -101,7 +101,7 @@ class FileType(Parsed):
     is_output: bool = False
     is_model: bool | None = False
     is_rewritten: bool = False
-    not_files: tuple[str, ...] = ()
+    not_files: Strings = ()
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "|".join((*self.not_files, self.metavar))
@@ -183,7 +183,7 @@ class NamedFile(NamedTuple):
     type: FileType
 
 
-def named_outputs() -> tuple[str, ...]:
+def named_outputs() -> Strings:
     """Return the files that the running command writes."""
     named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
     return ("-", *(file.path for file in named if file.type.is_output))
@@ -748,7 +748,7 @@ def typed_settings(*records: type[Any]) -> dict[str, Any]:
     return {name: value for name, value in ctx.params.items() if name in typed}
 
 
-def refuse_settings(*records: type[Any], because: str, but: tuple[str, ...] = ()) -> None:
+def refuse_settings(*records: type[Any], because: str, but: Strings = ()) -> None:
     """Raise SettingsError if a setting of these records was typed.
 
     because  the reason, a sentence

@@ -28,7 +28,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, list_targets
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import STANDARD_OUTPUT_PATHS, check_output
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ ARE_FINAL = "predictions are final: nbtext predict has this option"
 class Evaluate:
     """The settings of `nbtext evaluate`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     model_file: str | None = setting(
         None, "Model file to evaluate.", flags=("-m", "--model-file"), file="model"
     )
@@ -210,7 +210,7 @@ def evaluate(given: Evaluate) -> None:
         # the documents have their predictions, and need no text but for the page
         fields = (given.predicted_field, given.probability_field)
         others = tuple(each for each in fields if each is not None)
-        text_field: tuple[str, ...] = ()
+        text_field: Strings = ()
         if "--text-field" in typed_options():
             if given.report is None:
                 raise refuse("text_field", "predictions that are fields of SOURCE need no text")

@@ -10,7 +10,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import setting
 
@@ -24,9 +24,9 @@ EXPLANATION_FORMATS = (*OUTPUT_FORMATS, "html")
 class Explain:
     """The settings of `nbtext explain`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     model: str = options.model_file()
-    id: tuple[str, ...] = setting(
+    id: Strings = setting(
         (),
         "Explain only the document with this id, as `nbtext predict` prints it; may be repeated.",
         is_repeated=True,
@@ -116,7 +116,7 @@ def explain(given: Explain) -> None:
         running.write_result(found, given.result, chosen)
 
 
-def _check_ids(explanations: Iterator[Explanation], ids: tuple[str, ...]) -> Iterator[Explanation]:
+def _check_ids(explanations: Iterator[Explanation], ids: Strings) -> Iterator[Explanation]:
     """Yield the explanations; at their end, raise InputError if there is none of an id."""
     missing = dict.fromkeys(ids)
     for each in explanations:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.cli import options, running
 from nbtext.cli.command import command
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import setting
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Merge:
     """The settings of `nbtext merge`."""
 
-    models: tuple[str, ...] = setting(
+    models: Strings = setting(
         (),
         metavar="MODEL...",
         file="rewritten model",

@@ -6,7 +6,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.streams import is_matrix_file
 from nbtext.model.settings import CRITERIA
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import setting
 
 
@@ -25,13 +25,13 @@ class Inspect:
         metavar="NAME",
         default_help="z; log-odds for linear models",
     )
-    label: tuple[str, ...] = setting(
+    label: Strings = setting(
         (),
         "Show only this label; may be repeated.",
         metavar="LABEL",
         is_repeated=True,
     )
-    word: tuple[str, ...] = setting(
+    word: Strings = setting(
         (),
         "Show the counts and weights of this feature; may be repeated.",
         metavar="WORD",

@@ -9,7 +9,7 @@ from nbtext.bayes.settings import BEST, ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import hide_credentials, printable
 from nbtext.parallel import available_cpus
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.settings import Settings, list_settings, parse_bytes, part, setting
 
@@ -178,7 +178,7 @@ def verbose_only() -> Any:
     return run("jobs", "quiet")
 
 
-def result(formats: tuple[str, ...] = OUTPUT_FORMATS, piped: str = "tsv", notes: str = "") -> Any:
+def result(formats: Strings = OUTPUT_FORMATS, piped: str = "tsv", notes: str = "") -> Any:
     """Return the settings of a result.
 
     piped  the format by default if a program reads the result
@@ -203,7 +203,7 @@ class Change:
     """The settings of a command that changes a model with documents."""
 
     model: str = model_argument("rewritten model")
-    sources: tuple[str, ...] = sources()
+    sources: Strings = sources()
     output: str | None = new_model("File to write instead of MODEL; - is standard output.", "")
     input: InputSettings = part(InputSettings)
     run: RunSettings = run()

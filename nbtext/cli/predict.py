@@ -20,7 +20,7 @@ from nbtext.errors import InputError, SettingsError, number_of, require_label
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import check_output
 from nbtext.parallel import use_twice
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.report.records import FASTTEXT, HEADER_FORMAT, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
 from nbtext.settings import Excludes, Needs, part, refuse, setting
@@ -76,7 +76,7 @@ def parse_probability_bound(text: str) -> ProbabilityBound:
 class Predict:
     """The settings of `nbtext predict`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     model: str = options.model_file()
     result: options.ResultSettings = options.result(
         (*PREDICTION_FORMATS, *COLUMN_FORMATS),

@@ -47,6 +47,7 @@ from nbtext.output import (
     lock_file,
 )
 from nbtext.parallel import share_heap
+from nbtext.records import Strings
 from nbtext.report.records import OUTPUT_FORMATS, write_and_flush
 from nbtext.settings import refuse
 
@@ -81,7 +82,7 @@ SUFFIX_TABLE = """
 OUTPUT_SUFFIXES = dict(map(str.split, SUFFIX_TABLE.strip().splitlines()))
 
 
-def name_sources(sources: tuple[str, ...]) -> str:
+def name_sources(sources: Strings) -> str:
     """Return the names of sources for the title of a page, without credentials."""
     return ", ".join(hide_credentials(source, is_source=True) for source in sources)
 
@@ -273,7 +274,7 @@ def rewrite_model(given: Change, change: Callable[..., TrainedModel]) -> None:
         save_and_summarize(changed, target, given.run)
 
 
-def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
+def is_model_alone(sources: Strings, settings: InputSettings) -> bool:
     """Return whether SOURCE is one model file."""
     from nbtext.documents.streams import is_model
 
@@ -305,7 +306,7 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
 
 @contextmanager
 def open_documents(
-    sources: tuple[str, ...],
+    sources: Strings,
     settings: InputSettings,
     run: RunSettings,
     *,
@@ -389,7 +390,7 @@ def open_documents(
         run.say(f"{number_of(counted.n_documents, 'document')} to {output}")
 
 
-def _check_places(source: Source, sources: tuple[str, ...]) -> None:
+def _check_places(source: Source, sources: Strings) -> None:
     """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has
     them.
 
@@ -407,7 +408,7 @@ def _check_places(source: Source, sources: tuple[str, ...]) -> None:
         raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
 
 
-def _advise_encoding(sources: tuple[str, ...], share: float) -> str:
+def _advise_encoding(sources: Strings, share: float) -> str:
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the
     encoding that fits.
     """
@@ -426,7 +427,7 @@ def _advise_encoding(sources: tuple[str, ...], share: float) -> str:
 
 @contextmanager
 def open_workers(
-    paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings
+    paths: Strings, settings: ClusterSettings, run: RunSettings
 ) -> Iterator[Workers | None]:
     """Connect to the workers of the cluster, which need these paths; yield None without
     --cluster.

@@ -21,7 +21,7 @@ from nbtext.documents.settings import InputSettings, already_counted
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 from nbtext.parallel import import_meanwhile
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import load_method, offer
 from nbtext.settings import Excludes, part, refuse, setting
 
@@ -42,7 +42,7 @@ ON_ONE_MACHINE = "workers count for one Naive Bayes model, and this one is train
 class Train:
     """The settings of `nbtext train`."""
 
-    sources: tuple[str, ...] = options.sources(is_required=False)
+    sources: Strings = options.sources(is_required=False)
     output: str | None = options.new_model()
     input: InputSettings = part(InputSettings)
     features: FeatureSettings = part(FeatureSettings)
@@ -54,7 +54,7 @@ class Train:
         title="Model",
     )
     max_model_bytes: int | None = options.max_model_bytes()
-    unlabeled: tuple[str, ...] = setting(
+    unlabeled: Strings = setting(
         (),
         "Documents to train on without their labels; may be repeated."
         + offer("unlabeled", " With --em, the model learns from all of their words.")

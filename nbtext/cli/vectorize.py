@@ -6,7 +6,7 @@ from nbtext.cli import options, running
 from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.features.settings import FeatureSettings
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import part, refuse, setting
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
@@ -16,7 +16,7 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 class Vectorize:
     """The settings of `nbtext vectorize`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     output: str | None = options.new_model("File to write.", file="output")
     to: str | None = setting(
         None,

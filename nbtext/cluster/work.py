@@ -29,7 +29,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask, count_in_threads
 from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
-from nbtext.records import dataclass, frozen
+from nbtext.records import Strings, dataclass, frozen
 from nbtext.report.predictions import predictions_result
 from nbtext.report.records import write_and_flush
 from nbtext.report.result import format_result
@@ -95,7 +95,7 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 
 def count_shard(
-    shard: Shard, input_settings: InputSettings, task: CountingTask, token_versions: tuple[str, ...]
+    shard: Shard, input_settings: InputSettings, task: CountingTask, token_versions: Strings
 ) -> Report:
     """Return the counts of a shard."""
     with reporting() as report:
@@ -135,7 +135,7 @@ def predict_shard(
     shard: Shard,
     input_settings: InputSettings,
     task: PredictionTask,
-    token_versions: tuple[str, ...],
+    token_versions: Strings,
     target: str | None,
 ) -> Report:
     """Return the records of a shard's documents as bytes, or write them to `target` completely or
@@ -174,7 +174,7 @@ def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     return model
 
 
-def _check_versions(token_versions: tuple[str, ...]) -> None:
+def _check_versions(token_versions: Strings) -> None:
     """Raise ModelError if tokens are defined differently on this worker."""
     if token_versions != TOKEN_VERSIONS:
         here = ", ".join(TOKEN_VERSIONS)

@@ -47,7 +47,7 @@ from nbtext.documents.settings import (
 from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.kernel import choose_version
-from nbtext.records import dataclass
+from nbtext.records import Strings, dataclass
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_BLOCK_ROWS = 1 << 32  # documents of a block, whose rows have numbers
@@ -236,7 +236,7 @@ class Batch:
     origin: str = ""
     line_numbers: Sequence[int | str] | None = None
     are_files: bool = False
-    names: tuple[str, ...] = ()
+    names: Strings = ()
     rows: Any = None
     fields: list[dict[str, Any]] | None = None
     unknown_encodings: Counter[str] = field(default_factory=Counter)
@@ -292,7 +292,7 @@ class Batch:
         self.repaired_documents += other.repaired_documents
         self.repaired_bytes += other.repaired_bytes
 
-    def list_labels(self) -> list[tuple[str, ...] | None]:
+    def list_labels(self) -> list[Strings | None]:
         """Return the labels of each document as a list; None if they are not known."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]
 

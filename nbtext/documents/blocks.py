@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from nbtext.documents.decoding import Encoding, count_byte, to_utf8
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 if TYPE_CHECKING:
     from _typeshed import SupportsLenAndGetItem
@@ -72,7 +72,7 @@ class Shard:
     """
 
     reader: str
-    paths: tuple[str, ...]
+    paths: Strings
     labels: tuple[str | None, ...]
     byte_range: ByteRange | None = None
     root: str | None = None

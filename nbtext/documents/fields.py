@@ -14,10 +14,10 @@ from typing import Any
 
 from nbtext.documents.settings import Condition, InputSettings
 from nbtext.errors import InputError, SettingsError, list_some
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 # one label; several, or none, in a list; None if the source gives no label
-Label = str | tuple[str, ...] | None
+Label = str | Strings | None
 ColumnPlaces = dict[str, tuple[int, ...]]  # of the columns of each field, from 0
 WEIGHT_UNIT = 256  # how often a document counts is a whole number of 1 / WEIGHT_UNIT
 MAX_WEIGHT = 10_000
@@ -255,7 +255,7 @@ def _hint_of_keys(value: Any, name: str) -> str:
     return f"name one of its keys, as in --label-field {name}.{format_names([key])}"
 
 
-def collect_labels(values: Iterable[Any]) -> tuple[str, ...]:
+def collect_labels(values: Iterable[Any]) -> Strings:
     """Return labels without missing and duplicate ones."""
     return tuple(dict.fromkeys(filter(None, map(name_of, values))))
 

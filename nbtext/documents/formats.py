@@ -27,7 +27,7 @@ from nbtext.documents.recognition import (
     refuse_container,
 )
 from nbtext.errors import InputError, SettingsError
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import import_place
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address
@@ -95,7 +95,7 @@ class Format:
     name: str
     unit: str
     reader: str = ""
-    suffixes: tuple[str, ...] = ()
+    suffixes: Strings = ()
     beginning: bytes = b""
     magic: tuple[bytes, ...] = ()
     is_text: bool = False
@@ -104,7 +104,7 @@ class Format:
     is_counted: bool = False
     is_choice: bool = True
     writer: str = ""
-    changes: tuple[str, ...] = ("columns", "labels")
+    changes: Strings = ("columns", "labels")
 
     @property
     def has_fields(self) -> bool:

@@ -32,7 +32,7 @@ from nbtext.documents.fields import (
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.output import Writer
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 PREFIX_HINT = "--column-prefix predicted_ gives the new ones other names"
 JSON_LINES_HINT = "write JSON lines: -o FILE.jsonl"
@@ -294,7 +294,7 @@ class TableRows(TextRows):
     """
 
     separator: str = ","
-    names: tuple[str, ...] = ()
+    names: Strings = ()
     header: str | None = None
     is_quoted: bool = False
     is_escaped: bool = False

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.errors import InputError, reason_of
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Settings, parse_names, setting
 
 DEFAULT_TEXT = ("text",)
@@ -45,11 +45,11 @@ class ModelInput:
     """
 
     unit: str | None = None
-    text_field: tuple[str, ...] = DEFAULT_TEXT
+    text_field: Strings = DEFAULT_TEXT
     label_field: str = DEFAULT_LABEL
     separate_fields: bool = False
     label_separator: str | None = None
-    label_fields: tuple[str, ...] = ()
+    label_fields: Strings = ()
     label_level: int | None = None
     matrix_columns: int | None = None
 
@@ -75,7 +75,7 @@ def read_small_file(path: str, hint: str = "check the path") -> str:
         raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
 
 
-def read_words(path: str, hint: str = "give a file with one entry per line") -> tuple[str, ...]:
+def read_words(path: str, hint: str = "give a file with one entry per line") -> Strings:
     """Return the lines of a word list, such as a vocabulary, in order, without empty lines.
 
     Spaces are kept, because character n-grams may contain them.
@@ -176,7 +176,7 @@ class InputOptions(Settings):
         metavar="NAME",
         default_help=DEFAULT_ENCODING,
     )
-    text_field: tuple[str, ...] = setting(
+    text_field: Strings = setting(
         DEFAULT_TEXT,
         "Column, JSON key or mail header of the text. Separate several names with commas; a comma in a "
         "name is typed as \\,. For a file without a header, give the number of the column, counted from 1.",
@@ -194,7 +194,7 @@ class InputOptions(Settings):
         "Separator between labels in the label field, such as '|'. By default, the whole field is one label.",
         metavar="TEXT",
     )
-    label_fields: tuple[str, ...] = setting(
+    label_fields: Strings = setting(
         (),
         "Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their names "
         "are the labels. If every document has exactly one, the model is one of a single label.",
@@ -216,7 +216,7 @@ class InputOptions(Settings):
         "Leave out the documents whose text is missing, null or blank, and print their number. By default, a "
         "text that is missing or null is an error, and a blank one is a document without words.",
     )
-    missing_labels: tuple[str, ...] = setting(
+    missing_labels: Strings = setting(
         (),
         "Labels that stand for a missing one, such as -1 or unsup; with --label-fields, values that say that a label "
         "was not judged.",
@@ -242,7 +242,7 @@ class InputOptions(Settings):
         high=100,
         metavar="N",
     )
-    exclude: tuple[str, ...] = setting(
+    exclude: Strings = setting(
         (),
         "Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern such "
         "as '*.bak' or 'old/*'; may be repeated.",
@@ -279,7 +279,7 @@ class InputOptions(Settings):
         return [name for name, default in usual.items() if getattr(self, name) != default]
 
     @property
-    def label_names(self) -> tuple[str, ...]:
+    def label_names(self) -> Strings:
         """The columns or keys that hold labels."""
         return self.label_fields or (self.label_field,)
 
@@ -309,13 +309,13 @@ class InputSettings(InputOptions):
     # standard input or a pipe that seems to be lines is one text, whatever it begins with
     reads_one_mail: bool = False
     # names of settings that are those of the training documents; such a label field may be missing
-    remembered: tuple[str, ...] = ()
+    remembered: Strings = ()
     ids: frozenset[str] = frozenset()  # only the documents with these ids; empty: with any
     sample_share: float = 0.0  # of the documents, by a hash of their text; 0: all of them
     # a file of a directory that is not text is a document that cannot be read
     keeps_skipped: bool = False
     # columns or keys besides the text, whose names tell a header
-    other_fields: tuple[str, ...] = ()
+    other_fields: Strings = ()
     # what batches keep the rows of the file for, "" if they do not: FOR_COLUMNS are added to them;
     # FOR_LABELS are changed, if the format has any; or VALUES of all columns or keys are read, and
     # no text is needed
@@ -332,7 +332,7 @@ class InputSettings(InputOptions):
         return found
 
     @property
-    def field_names(self) -> tuple[str, ...]:
+    def field_names(self) -> Strings:
         """The columns or keys of all fields of a document."""
         return (*self.text_field, *self.label_names, self.id_field, *self.options_of_fields)
 

@@ -39,7 +39,7 @@ from nbtext.errors import (
     hide_credentials,
 )
 from nbtext.output import convert_errors, is_written_to
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 BUFFERED_ROWS = 256  # that SQLAlchemy reads before they are weighed
 QUERY_HINT = "see --query"
@@ -81,8 +81,8 @@ class SqlRows:
 
     format: ClassVar[str] = "sqlite"  # whose writer writes the rows
     path: str
-    names: tuple[str, ...]
-    types: tuple[str, ...]
+    names: Strings
+    types: Strings
     options: ReadOptions
     places: ColumnPlaces
     rows: Sequence[QueryRow] = ()

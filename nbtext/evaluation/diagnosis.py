@@ -32,6 +32,7 @@ from nbtext.evaluation.outcomes import (
     true_sets,
 )
 from nbtext.model.fitted_model import TrainedModel
+from nbtext.records import Strings
 
 if TYPE_CHECKING:
     from nbtext.model.explanation import Explainer, Explanation
@@ -69,7 +70,7 @@ class Example(NamedTuple):
     label: str
     predicted: str | None
     probability: float
-    texts: tuple[str, ...] = ()
+    texts: Strings = ()
     n_missing: int = 0
 
 
@@ -158,7 +159,7 @@ class Confusions(NamedTuple):
     pairs   The labels that are confused most often.
     """
 
-    labels: tuple[str, ...]
+    labels: Strings
     counts: tuple[tuple[Cell, float], ...]
     listed: dict[Cell, list[Example]]
     pairs: tuple[ConfusedPair, ...]
@@ -281,7 +282,7 @@ class ErrorLog:
     def _confusions(
         self,
         counts: dict[Cell, float],
-        labels: tuple[str, ...],
+        labels: Strings,
         model: TrainedModel | None,
         explainer: Explainer | None,
     ) -> Confusions:
@@ -306,7 +307,7 @@ class ErrorLog:
 
 
 def _example(
-    identity: str, cell: Cell, probability: float, texts: tuple[str, ...], n_characters: int
+    identity: str, cell: Cell, probability: float, texts: Strings, n_characters: int
 ) -> Example:
     """Make an example with so many characters of each text; 0: without texts."""
     texts = texts if n_characters else ()
@@ -365,9 +366,9 @@ class SetExample(NamedTuple):
     """
 
     id: str
-    correct: tuple[str, ...]
-    added: tuple[str, ...]
-    missed: tuple[str, ...]
+    correct: Strings
+    added: Strings
+    missed: Strings
     gap: float
     text: str
 

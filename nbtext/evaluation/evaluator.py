@@ -54,7 +54,7 @@ from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
 from nbtext.numerics import ratio
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import join_list, split_list
 
 MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
@@ -224,7 +224,7 @@ class Evaluation:
     documents: float
     unanswered: float
     metrics: Mapping[str, float]
-    labels: tuple[str, ...]
+    labels: Strings
     per_label: tuple[LabelScore, ...]
     confusion_matrix: tuple[tuple[float, ...], ...] | None = None
     reliability: tuple[ReliabilityBin, ...] | None = None
@@ -320,7 +320,7 @@ class Evaluator:
         self._sets = np.zeros(4)
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> Strings:
         """All labels of the models and of the documents, sorted."""
         return self._numbers.sorted()
 
@@ -337,7 +337,7 @@ class Evaluator:
             self._sets += (np.reshape(numbers, (-1, 4)).T * weights).sum(axis=1)
         return outcomes
 
-    def outcomes(self, labels: tuple[str, ...] | None = None) -> Any:
+    def outcomes(self, labels: Strings | None = None) -> Any:
         """Return the outcomes of all documents, InputError if there are none; the positions of
         labels are those in `labels`, by default all labels.
         """
@@ -386,7 +386,7 @@ class Evaluator:
         return SetCounts(*as_counts(self._sets).tolist()) if self._sets[0] else None
 
     def _check_targets(
-        self, totals: MetricTotals, labels: tuple[str, ...]
+        self, totals: MetricTotals, labels: Strings
     ) -> tuple[TargetCheck, ...] | None:
         # intervals of a proportion need documents that count once
         is_weighed = totals.counts.dtype.kind == "f"
@@ -408,7 +408,7 @@ class Evaluator:
         return tuple(checks)
 
 
-def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKey]:
+def list_pairs(true: Strings, predicted: Strings) -> list[PairKey]:
     """Return each wrong label of a document with its other labels; see LabelPair. There is none
     without an error.
     """

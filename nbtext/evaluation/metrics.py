@@ -23,7 +23,7 @@ from nbtext.evaluation.outcomes import (
     as_counts,
 )
 from nbtext.numerics import dot, ratio
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 T = TypeVar("T")
 SOFT = "soft labels"  # what the expected accuracy needs
@@ -122,7 +122,7 @@ class MetricTotals:
         """The mean F1 of the labels that occur among the true or the predicted ones."""
         return mean_f1(self.f1, self.n_predicted + self.support)
 
-    def cells(self, labels: tuple[str, ...]) -> dict[tuple[str, str | None], float]:
+    def cells(self, labels: Strings) -> dict[tuple[str, str | None], float]:
         """Return the number of documents with each true and predicted label; None in place of a
         predicted one.
         """

@@ -15,7 +15,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.fields import WEIGHT_UNIT
 from nbtext.model.predictions import Predictions, most_probable
 from nbtext.numerics import log
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 MIN_LOG_LOSS_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
@@ -83,7 +83,7 @@ class Outcomes(WeighedOutcomes):
     squared_errors: Floats
     is_chosen_right: Mask
     is_answerable: Mask
-    labels: tuple[str, ...] = ()
+    labels: Strings = ()
 
     def __len__(self) -> int:
         return len(self.true)
@@ -182,11 +182,11 @@ class LabelNumbers:
             dtype=np.int64,
         )
 
-    def sorted(self) -> tuple[str, ...]:
+    def sorted(self) -> Strings:
         """Return all labels, sorted."""
         return tuple(sorted(self._numbers))
 
-    def positions(self, labels: tuple[str, ...]) -> Integers:
+    def positions(self, labels: Strings) -> Integers:
         """Return, for each number, the position of its label in `labels`."""
         places = {label: place for place, label in enumerate(labels)}
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
@@ -259,11 +259,11 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     )
 
 
-def true_sets(predictions: Predictions) -> list[tuple[str, ...]]:
+def true_sets(predictions: Predictions) -> list[Strings]:
     """Return the true labels of each document, which `Evaluator.check` has found to be
     known.
     """
-    return cast("list[tuple[str, ...]]", predictions.true_labels)
+    return cast("list[Strings]", predictions.true_labels)
 
 
 def mark_true(predictions: Predictions) -> Mask:
@@ -283,9 +283,7 @@ def as_counts(sums: Array) -> Array:
     return np.asarray(whole if (whole == sums).all() else sums)
 
 
-def join_outcomes(
-    parts: list[AnyOutcomes], numbers: LabelNumbers, labels: tuple[str, ...]
-) -> AnyOutcomes:
+def join_outcomes(parts: list[AnyOutcomes], numbers: LabelNumbers, labels: Strings) -> AnyOutcomes:
     """Concatenate the outcomes of batches; `labels` are all labels, in the order that their
     positions should have.
     """

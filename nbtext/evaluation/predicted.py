@@ -39,7 +39,7 @@ from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 from nbtext.model.task import abstain_below
 from nbtext.model.tasks import TASKS, find_task
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 ID_FIELD = "id"
 IN_ORDER = ""  # the key of all predictions, if they have no ids
@@ -119,7 +119,7 @@ class Record(NamedTuple):
     scores      The known probabilities, by label.
     """
 
-    labels: tuple[str, ...]
+    labels: Strings
     scores: dict[str, float]
 
 
@@ -149,7 +149,7 @@ class PredictedFields:
     id: str = ID_FIELD
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Strings:
         """The names that were given."""
         return tuple(name for name in (self.label, self.probability) if name is not None)
 
@@ -196,7 +196,7 @@ class PredictionsFile:
         )
         self._separator = next((found[1] for found in joined if found), "")
         self._records: dict[str, list[Record]] = {}
-        self._classes: tuple[str, ...] = ()
+        self._classes: Strings = ()
         self._n_taken: Counter[str] = Counter()
         self._n_documents = 0
         self._is_several = self._find_kind()
@@ -291,7 +291,7 @@ class PredictionsFile:
             scores |= dict(zip(labels, map(_probability, known), strict=True))
         return Record(labels, scores)
 
-    def _read_labels(self, value: Any) -> tuple[str, ...]:
+    def _read_labels(self, value: Any) -> Strings:
         """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
         joined them.
         """
@@ -441,7 +441,7 @@ def _find(row: dict[str, Any], name: str) -> Any:
     return found
 
 
-def _split(text: str, separator: str) -> tuple[str, ...]:
+def _split(text: str, separator: str) -> Strings:
     """Split joined labels. In TSV, tabs and line ends are escaped, too. An empty separator occurs
     in no label.
     """

@@ -68,7 +68,7 @@ from nbtext.model.word_vectors import check_table
 from nbtext.numerics import log
 from nbtext.output import note_phase
 from nbtext.parallel import return_memory
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 # feature sets
 WORDS = "words"
@@ -237,7 +237,7 @@ def list_feature_sets(
     return sets
 
 
-def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str, ...]:
+def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> Strings:
     """Return the feature sets that are worth a second reading, from the words and pairs of a
     corpus.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings, Split
 from nbtext.errors import SettingsError
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Settings, list_settings, setting
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
@@ -79,7 +79,7 @@ class FoldSettings(Settings):
         return replace(settings, split=Split(self.order_field, self.split_option, is_by_time=True))
 
 
-def models_to_compare() -> tuple[str, ...]:
+def models_to_compare() -> Strings:
     """Return the names of models that `compare --models` accepts."""
     return next(
         found.choices for field, found in list_settings(ModelSettings) if field.name == "model"

@@ -50,7 +50,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary, find_views
 from nbtext.features.weighting import Weighting
 from nbtext.output import Sink
-from nbtext.records import frozen_object
+from nbtext.records import Strings, frozen_object
 from nbtext.settings import ParameterError, convert_parameters
 
 if TYPE_CHECKING:
@@ -546,7 +546,7 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
     """
     from scipy.sparse import csr_array
 
-    lists = list[tuple[str, ...]]()  # of labels as they are written
+    lists = list[Strings]()  # of labels as they are written
     known = dict[str, str]()  # each of them, and the label
     is_missing = False  # whether a comment says what -1 is
     ends = array("q", [0])
@@ -601,7 +601,7 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
 
 
 def _read_signed_labels(
-    path: str, lists: list[tuple[str, ...]], known: Mapping[str, str], *, is_missing: bool
+    path: str, lists: list[Strings], known: Mapping[str, str], *, is_missing: bool
 ) -> list[Label]:
     """Return the labels of svmlight. -1 is missing, as nbtext writes it, unless the labels are -1
     and 1; then 0 is missing, as SVMlight writes it, if 1 is written as +1.

@@ -15,7 +15,7 @@ from nbtext.features.formulas import (
     WEIGHTINGS,
 )
 from nbtext.features.stop_words import read_stop_words
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import (
     Excludes,
     Settings,
@@ -94,7 +94,7 @@ def _parse_selection(text: str) -> tuple[str, int]:
     return criterion, int(number)
 
 
-def parse_weighting(text: str) -> tuple[str, ...]:
+def parse_weighting(text: str) -> Strings:
     """Return the term-frequency scaling, the inverse document frequency and the norm of a weighting
     scheme, or of TF:IDF:NORM, whose parts may be left out; ValueError if it is neither.
     """
@@ -151,7 +151,7 @@ class FeatureSettings(Settings):
         metavar="N,N",
         is_analysis=True,
     )
-    view: tuple[str, ...] = setting(
+    view: Strings = setting(
         (),
         "One of several ways to count a document; may be repeated. Each view has its own analyzer, n-gram lengths "
         "and, if it is given, weighting scheme. For example, --view word:1,2 --view char_wb:2,5 counts words, pairs of "
@@ -182,7 +182,7 @@ class FeatureSettings(Settings):
         metavar="NAME",
         is_analysis=True,
     )
-    stop_words: tuple[str, ...] = setting(
+    stop_words: Strings = setting(
         (),
         "Words to ignore. `english` is a built-in list; a file has one word per line.",
         in_python="Words to ignore; `english` is a built-in list.",
@@ -199,7 +199,7 @@ class FeatureSettings(Settings):
         is_analysis=True,
         is_of_words=True,
     )
-    fields: tuple[str, ...] = setting(
+    fields: Strings = setting(
         (),
         "Text fields whose words are different features, as with --separate-fields.",
         is_option=False,
@@ -228,7 +228,7 @@ class FeatureSettings(Settings):
         high=MAX_OPTION_NUMBER,
         metavar="N",
     )
-    vocabulary: tuple[str, ...] | None = setting(
+    vocabulary: Strings | None = setting(
         None,
         "File with one feature per line. All other features are ignored.",
         in_python="The features to count; all others are ignored.",

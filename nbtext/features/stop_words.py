@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbtext.documents.settings import read_words
+from nbtext.records import Strings
 
 # English function words. scikit-learn's list is not used, because it contains content words (bill,
 # cry, fire, system) and lacks parts of contractions (Nothman, Qin & Yurchak, Stop Word Lists in
@@ -41,12 +42,10 @@ _ENGLISH = {
         what's who's""",
 }
 
-ENGLISH: tuple[str, ...] = tuple(
-    sorted({word for words in _ENGLISH.values() for word in words.split()})
-)
+ENGLISH: Strings = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
 
 
-def read_stop_words(name: str) -> tuple[str, ...]:
+def read_stop_words(name: str) -> Strings:
     """Return a stop-word list: `english`, or the words of a file with one word per line.
 
     White space around a word is removed. Words are compared with tokens after lowercasing and

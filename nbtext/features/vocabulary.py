@@ -17,6 +17,7 @@ from nbtext.documents.names import pack_names, unpack_names
 from nbtext.errors import ModelError
 from nbtext.features import csr
 from nbtext.features.settings import VIEW_END, FeatureSettings
+from nbtext.records import Strings
 
 TERMS_RENAMED_AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
 # share of the words in scripts without spaces, from which character n-grams are worth trying
@@ -185,7 +186,7 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     return Vocabulary(blob, offsets)
 
 
-def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[Integers, Integers]:
+def find_first_words(vocabulary: Vocabulary, fields: Strings) -> tuple[Integers, Integers]:
     """Return where the first word of each feature begins, after the name of its field, and how many
     words follow it.
     """
@@ -202,9 +203,7 @@ def find_first_words(vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[I
     return starts, np.searchsorted(spaces, offsets[1:]) - np.searchsorted(spaces, starts)
 
 
-def compute_unspaced_share(
-    vocabulary: Vocabulary, counts: Integers, fields: tuple[str, ...]
-) -> float:
+def compute_unspaced_share(vocabulary: Vocabulary, counts: Integers, fields: Strings) -> float:
     """Return the share of the words that are runs of a script without spaces, such as Chinese,
     Japanese and Thai.
 

@@ -18,7 +18,7 @@ from nbtext.features.document_table import DocumentTable
 from nbtext.features.stored_documents import StoredDocuments
 from nbtext.features.weighting import Weighting
 from nbtext.numerics import dot
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -109,7 +109,7 @@ class LinearModel:
 
     problem: Callable[..., Any]
     is_one_vs_rest: bool = False
-    options: tuple[str, ...] = ("C",)
+    options: Strings = ("C",)
     searched: tuple[tuple[str, str, float], ...] = ()
     is_stacked: bool = False
 
@@ -164,7 +164,7 @@ class TrainingData:
     n_classes: int
     class_weights: Floats | None = None
     sets: LabelSets | None = None
-    views: tuple[str, ...] = ()
+    views: Strings = ()
     bounds: tuple[int, ...] | None = None
     words: Integers | None = None
     factors: Floats | None = None

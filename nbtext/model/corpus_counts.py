@@ -35,7 +35,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, WeightingOfViews
 from nbtext.model.tasks import TASKS, find_task
 from nbtext.parallel import return_memory
-from nbtext.records import frozen_object
+from nbtext.records import Strings, frozen_object
 
 ALL_HASHES = 2**64  # above every document's hash
 
@@ -182,7 +182,7 @@ class CorpusCounts:
                  memory.
     """
 
-    labels: tuple[str, ...]
+    labels: Strings
     vocabulary: Vocabulary | None
     statistics: ClassStatistics
     sample: DocumentTable

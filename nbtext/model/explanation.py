@@ -24,7 +24,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import MOST_PROBABLE, Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 
 @frozen
@@ -98,7 +98,7 @@ class Explanation:
     contributions: tuple[Contribution, ...] = ()
     known: float = 0.0
     reason: str | None = None
-    texts: tuple[str, ...] = ()
+    texts: Strings = ()
 
 
 class Explainer:

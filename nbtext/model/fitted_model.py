@@ -37,7 +37,7 @@ from nbtext.model.predictions import Labels
 from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS, TaskKind
 from nbtext.numerics import exp
-from nbtext.records import frozen, frozen_object
+from nbtext.records import Strings, frozen, frozen_object
 from nbtext.settings import describe_difference, list_settings
 
 Evidence = tuple[Floats, Array]
@@ -162,7 +162,7 @@ class FittedModel:
     scorer: LinearScorer
     hyperparameters: Hyperparameters
     unlabeled: Unlabeled | None = None
-    approximate: tuple[str, ...] = ()
+    approximate: Strings = ()
     is_model_selected: bool = False
     is_binary_selected: bool = False
     label_type: str = "str"

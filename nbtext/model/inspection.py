@@ -29,7 +29,7 @@ from nbtext.features.settings import VIEW_END
 from nbtext.model.fitted_model import TargetDecision, TrainedModel, list_targets
 from nbtext.model.fitting import align_to_vocabulary
 from nbtext.numerics import exp, log
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 if TYPE_CHECKING:
     from nbtext.model.several_labels import LabelDecision
@@ -306,7 +306,7 @@ class Inspection:
     # how the model was trained on unlabeled documents; None: it was not
     unlabeled: Unlabeled | None
     # parameters that were fitted to other documents than the model has now
-    approximate: tuple[str, ...]
+    approximate: Strings
     settings: dict[str, Any]  # those that differ from the default
     has_names: bool  # whether features are shown as words, not as hashed columns
     by: str

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nbtext.arrays import Floats, Integers, Mask
-from nbtext.records import dataclass
+from nbtext.records import Strings, dataclass
 
 Labels = tuple[str, ...]
 LabelValue = TypeVar("LabelValue", bound=str | int | float)
@@ -77,7 +77,7 @@ class Predictions:
     """
 
     task: str
-    classes: tuple[str, ...]
+    classes: Strings
     ids: Sequence[str]
     labels: list[Labels]
     probabilities: Floats

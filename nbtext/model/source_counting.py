@@ -16,7 +16,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.stored_documents import Spill
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts, add_counts
 from nbtext.parallel import parallel_map, return_memory, take
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import join_list, refuse
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     return chain(first, blocks), len(first) < 2 and not (first and first[0].is_large)
 
 
-def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
+def check_fields(learned: Strings, given: Strings) -> None:
     """Raise SettingsError unless the source has the same separate text fields as the training
     documents.
     """

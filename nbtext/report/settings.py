@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError, require_label
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.report.records import field_text, format_json
 from nbtext.settings import Needs, Settings, parse_names, setting
 
@@ -71,14 +71,14 @@ class ColumnSettings(Settings):
         "Write the rows of SOURCE as they are, in its format or in that of --to, with predictions as further columns. SOURCE is "
         f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}.",
     )
-    score: tuple[str, ...] = setting(
+    score: Strings = setting(
         (),
         "Add the probability of LABEL to each record, as a column or key NAME; may be repeated.",
         metavar="LABEL[=NAME]",
         default_help="NAME is LABEL",
         is_repeated=True,
     )
-    columns: tuple[str, ...] = setting(
+    columns: Strings = setting(
         COLUMNS,
         f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
         "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are at most as probable "

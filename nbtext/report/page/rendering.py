@@ -15,7 +15,7 @@ from typing import Any
 from nbtext import __version__
 from nbtext.errors import MissingExtra, OutputError, find_memory_limit, number_of, printable
 from nbtext.output import atomic_output, check_output
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 
 # bytes of address space, not of memory; V8 ends the process if it gets less
 CHART_ADDRESS_SPACE = 68 << 30
@@ -43,8 +43,8 @@ class Chart:
     name: str
     title: str
     summary: str
-    columns: tuple[str, ...]
-    headings: tuple[str, ...]
+    columns: Strings
+    headings: Strings
     rows: Sequence[Sequence[Any]]
     specification: str = ""
     metric: str = ""
