@@ -162,7 +162,7 @@ def power(bases: Array, exponent: float) -> Floats:
 
 
 def _map(function: int, numbers: Array | float) -> Floats:
-    given = np.asarray(numbers, dtype=np.float64, order="C")
+    given = np.asarray(numbers, np.float64, order="C")
     result = np.empty(given.shape)
     apply_function(function, given.reshape(-1), result.reshape(-1))
     return result[()]  # of a number, a number

@@ -310,7 +310,7 @@ def _invert(idf: Floats, n_documents: int, name: str) -> Floats:
     They fall with the frequency, so the interval of each frequency is halved until it is known: the
     number of documents is that of a file, and no array is as long.
     """
-    low = np.ones(len(idf), dtype=np.int64)
+    low = np.ones(len(idf), np.int64)
     high = np.full(len(idf), n_documents)
     while (low < high).any():
         middle = (low + high) // 2

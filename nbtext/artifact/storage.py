@@ -155,7 +155,7 @@ class StoredArray:
             is_whole = len(found) == self.n_bytes and decompressor.eof
             if not is_whole or decompressor.unused_data:
                 raise damaged_error("an array cannot be decompressed")
-            stored = np.frombuffer(found, dtype=np.uint8)
+            stored = np.frombuffer(found, np.uint8)
         array = stored.view(self.dtype).reshape(self.shape)
         if self.is_differences:
             array = np.cumsum(array, dtype=np.int64)
@@ -230,8 +230,8 @@ class Content:
                 piece := self._file.read(min(PIPE_PIECE_BYTES, stop - len(self._held)))
             ):
                 self._held += piece
-            return np.frombuffer(bytes(memoryview(self._held)[start:stop]), dtype=np.uint8)
-        found = np.empty(stop - start, dtype=np.uint8)
+            return np.frombuffer(bytes(memoryview(self._held)[start:stop]), np.uint8)
+        found = np.empty(stop - start, np.uint8)
         n_read = 0
         if not hasattr(os, "preadv"):  # Windows; no other process reads from this place of the file
             with self._lock:
@@ -311,7 +311,7 @@ def assemble(record: Record, *, is_packed: bool) -> list[Any]:
         dtype = array.dtype.newbyteorder("<").str
         if dtype not in ITEM_TYPES:
             raise TypeError(f"a model file cannot hold an array of {array.dtype.name}")
-        array = np.asarray(array, dtype=dtype, order="C")
+        array = np.asarray(array, dtype, order="C")
         stored, packing = _pack(array) if is_packed else (array, {})
         dtype = packing.pop("dtype", dtype)
         checksum = crc32(_zeros(stored.nbytes), crc32(_flatten(stored).data))
@@ -354,7 +354,7 @@ def _pack(array: Array) -> tuple[Array, dict[str, Any]]:
         plain = np.diff(array, prepend=array.dtype.type(0))
         plain = plain.astype(np.min_scalar_type(int(plain.max())))
         packing = {"dtype": plain.dtype.newbyteorder("<").str, "differences": True}
-    packed = np.frombuffer(compress(_flatten(plain).data, COMPRESSION_LEVEL), dtype=np.uint8)
+    packed = np.frombuffer(compress(_flatten(plain).data, COMPRESSION_LEVEL), np.uint8)
     is_small = packed.nbytes < array.nbytes and plain.nbytes <= max(
         MAX_UNPACKED, MAX_RATIO * packed.nbytes
     )

@@ -39,7 +39,7 @@ class Values:
         return (
             indptr,
             indices * np.int32(self.width) + capped - np.int32(1),
-            np.ones(len(indices), dtype=np.int32),
+            np.ones(len(indices), np.int32),
         )
 
 
@@ -80,7 +80,7 @@ def count_values(
     repeated = statistics.restrict(np.repeat(np.arange(statistics.n_features), derivation.width))
     valued = derive(documents, derivation)
     times = documents.multiplicities
-    counts = np.zeros(len(repeated.classes), dtype=times.dtype)
+    counts = np.zeros(len(repeated.classes), times.dtype)
     np.add.at(counts, repeated.locate(valued), times[valued.entry_documents])
     return ValueCounts(
         repeated.class_documents,
@@ -173,9 +173,7 @@ def weigh_unseen_categorical(
 ) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _count_present(statistics)
-    documents = left_out.subtract(
-        statistics.class_documents, np.ones(len(left_out), dtype=np.int64)
-    )
+    documents = left_out.subtract(statistics.class_documents, np.ones(len(left_out), np.int64))
     totals = documents + n_values * smoothing
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 

@@ -146,7 +146,7 @@ class ClassStatistics:
         """
         if values.dtype.kind == "f":
             return np.bincount(self.classes, weights=values, minlength=self.n_classes)
-        sums = np.zeros(self.n_classes, dtype=values.dtype)
+        sums = np.zeros(self.n_classes, values.dtype)
         np.add.at(sums, self.classes, values)
         return sums
 
@@ -225,7 +225,7 @@ class ClassStatistics:
         """
         return replace(
             self,
-            indptr=np.zeros(self.n_features + 1, dtype=np.int64),
+            indptr=np.zeros(self.n_features + 1, np.int64),
             classes=self.classes[:0],
             documents=self.documents[:0],
             occurrences=self.occurrences[:0],
@@ -239,7 +239,7 @@ class ClassStatistics:
         indptr = np.searchsorted(used, np.arange(self.n_features + 1))
         documents = self.document_frequencies[used]
         occurrences = self.feature_occurrences[used]
-        classes = np.zeros(len(used), dtype=np.int32)
+        classes = np.zeros(len(used), np.int32)
         return ClassStatistics(
             np.array([self.n_documents]), indptr, classes, documents, occurrences
         )
@@ -316,13 +316,13 @@ class ClassStatistics:
         """
         n_classes = n_classes or self.n_classes
         classes = np.arange(n_classes) if classes is None else classes
-        lengths = np.zeros(n_features, dtype=np.int64)
+        lengths = np.zeros(n_features, np.int64)
         lengths[columns] = np.diff(self.indptr)
-        class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
+        class_documents = np.zeros(n_classes, self.class_documents.dtype)
         class_documents[classes] = self.class_documents
 
         def spread(counts: Array) -> Array:
-            found = np.zeros(n_features, dtype=counts.dtype)
+            found = np.zeros(n_features, counts.dtype)
             found[columns] = counts
             return found
 
@@ -464,10 +464,8 @@ class LabelSets:
         labels  sorted
         """
         places = {label: k for k, label in enumerate(labels)}
-        indptr = running_sums(np.array([len(each) for each in sets], dtype=np.int64))
-        return cls(
-            indptr, np.array([places[label] for each in sets for label in each], dtype=np.int32)
-        )
+        indptr = running_sums(np.array([len(each) for each in sets], np.int64))
+        return cls(indptr, np.array([places[label] for each in sets for label in each], np.int32))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -494,7 +492,7 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_labels: int) -> Cl
     """Return the statistics by label, with totals, from statistics whose classes are sets of
     labels.
     """
-    class_documents = np.zeros(n_labels, dtype=counts.class_documents.dtype)
+    class_documents = np.zeros(n_labels, counts.class_documents.dtype)
     np.add.at(class_documents, sets.classes, counts.class_documents[sets.entry_sets])
     widths = running_sums(np.diff(sets.indptr)[counts.classes])[counts.indptr[1:]]
     bounds = cut(widths, counts.n_features, ENTRIES_EXPANDED_AT_ONCE)
@@ -605,11 +603,11 @@ def _total(statistics: ClassStatistics) -> int:
 def _weigh_prior(class_documents: Array, prior: Prior) -> Floats:
     """Return numbers in proportion to the prior probability of each class, (..., n_classes)."""
     if isinstance(prior, WeightedPrior):
-        return np.asarray(class_documents * np.array(prior.weights), dtype=np.float64)
+        return np.asarray(class_documents * np.array(prior.weights), np.float64)
     if prior == "empirical":
         return class_documents.astype(np.float64)
     n_classes = class_documents.shape[-1]
-    weights = np.ones(n_classes) if prior == "uniform" else np.array(prior, dtype=np.float64)
+    weights = np.ones(n_classes) if prior == "uniform" else np.array(prior, np.float64)
     is_sound = (weights >= SMALLEST_PRIOR) & (weights <= LARGEST_PRIOR)
     if len(weights) != n_classes or not is_sound.all():
         raise SettingsError(

@@ -232,7 +232,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, smoothing: float
 
 def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
     tokens = statistics.class_occurrences
-    return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)
+    return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, np.float64)
 
 
 def _log_count(counts: Floats, smoothing: float) -> Floats:

@@ -138,7 +138,7 @@ def _log_totals(statistics: ClassStatistics, left_out: LeftOut, share: float) ->
 
 def _count_once(occurrences: Any, gone: Array | float = 0.0) -> Floats:
     """Return the occurrences that remain of features, or of all; 1 where none remains."""
-    left = np.asarray(occurrences - gone, dtype=np.float64)
+    left = np.asarray(occurrences - gone, np.float64)
     return np.where(left > ROUNDED * occurrences, left, 1.0)
 
 

@@ -81,7 +81,7 @@ def make_folds(corpus: LeaveOneOut) -> Integers:
     _, first, numbers = np.unique(contents, return_index=True, return_inverse=True)
     order = np.argsort(classes[first], kind="stable")
     of_class = classes[first][order]
-    folds = np.empty(len(order), dtype=np.int64)
+    folds = np.empty(len(order), np.int64)
     folds[order] = (np.arange(len(order)) - np.searchsorted(of_class, of_class)) % N_SMOOTHING_FOLDS
     return folds[numbers]
 
@@ -100,7 +100,7 @@ def score_held_out(
     n_classes = corpus.statistics.n_classes
     first = documents.take(np.arange(min(size, len(documents))))
     lengths = np.zeros(len(first))
-    is_judged = np.zeros(len(first), dtype=bool)
+    is_judged = np.zeros(len(first), bool)
     scores = np.zeros((len(smoothings), len(first), n_classes))
     for fold in range(N_SMOOTHING_FOLDS):
         rows = np.flatnonzero(folds[:size] == fold)

@@ -678,7 +678,7 @@ def make_multilabel_fit(
         cells.n_labels, _best_threshold(probabilities, cells.positives, cells.documents)[0]
     )
     fallback: list[int] = []
-    is_single = np.zeros(cells.n_labels, dtype=bool)
+    is_single = np.zeros(cells.n_labels, bool)
     if by_label:
         contents = np.bincount(cells.labels[cells.positives > 0], minlength=cells.n_labels)
         is_single = (contents < 2) & (cells.sum_by_label(cells.positives) >= cells.class_documents)

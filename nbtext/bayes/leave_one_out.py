@@ -54,7 +54,7 @@ class LeftOutDocuments:
     @property
     def is_old(self) -> Mask:
         """Whether each document is part of the corpus, (n_documents,)."""
-        return np.ones(len(self.documents), dtype=bool) if self.is_new is None else ~self.is_new
+        return np.ones(len(self.documents), bool) if self.is_new is None else ~self.is_new
 
     @LazyProperty
     def contents(self) -> Integers:
@@ -282,7 +282,7 @@ class LeaveOneOut(LeftOutDocuments):
         (n_documents, n_classes); −∞ of a class without another document.
         """
         n_documents = self.statistics.class_documents
-        remaining = self.left_out.subtract(n_documents, np.ones(len(self.left_out), dtype=np.int64))
+        remaining = self.left_out.subtract(n_documents, np.ones(len(self.left_out), np.int64))
         return log_priors(n_documents * (remaining > 0), self.prior)
 
     def judge(self, scores: Floats, smoothing: float) -> JudgedDocuments:
@@ -323,7 +323,7 @@ def count_hapaxes(
             all are part of them
     """
     contents = number_contents(documents)
-    is_old = np.ones(len(documents), dtype=bool) if is_new is None else ~is_new
+    is_old = np.ones(len(documents), bool) if is_new is None else ~is_new
     copies = count_copies(documents, contents, is_old)[contents] * is_old
     return sum_unseen(documents, copies, statistics.document_frequencies)
 
@@ -337,7 +337,7 @@ def count_copies(documents: DocumentTable, contents: Integers, is_old: Mask) -> 
     if documents.weights is None:
         return np.bincount(contents[is_old], minlength=len(documents))
     multiplicities = documents.multiplicities * is_old
-    copies = np.zeros(len(documents), dtype=multiplicities.dtype)
+    copies = np.zeros(len(documents), multiplicities.dtype)
     np.add.at(copies, contents, multiplicities)
     return copies
 
@@ -419,11 +419,11 @@ def _represent_empty(corpus: LeaveOneOut, n_others: int) -> tuple[LeaveOneOut, i
     classes = np.repeat(np.arange(len(empty), dtype=np.int32), numbers * is_judged)
     zeros = np.zeros(len(classes))
     represented = DocumentTable(
-        np.zeros(len(classes) + 1, dtype=np.int64),
+        np.zeros(len(classes) + 1, np.int64),
         documents.indices[:0],
         documents.counts[:0],
         classes,
-        np.full(len(classes), EMPTY_HASH, dtype=np.uint64),
+        np.full(len(classes), EMPTY_HASH, np.uint64),
         token_lengths=None if documents.token_lengths is None else zeros,
     )
     n_hapax = None if corpus.n_hapax is None else zeros

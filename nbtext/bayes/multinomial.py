@@ -82,7 +82,7 @@ def leave_out_counts(
     αV) / α). The first sum needs only the features that the class has. With `of_rest`, t_kj and T_k
     are those of all other classes, and the score is negated.
     """
-    alphas = np.array(smoothings, dtype=np.float64)
+    alphas = np.array(smoothings, np.float64)
     everywhere = statistics.feature_occurrences if of_rest else None
     most = (
         statistics.occurrences.max(initial=0) if everywhere is None else everywhere.max(initial=0)
@@ -123,7 +123,7 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
     """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
     running = np.cumsum(exp(weights - weights.max(initial=-np.inf)))
     features = np.searchsorted(running, random.random(length) * running[-1], side="right")
-    return np.asarray(np.minimum(features, len(weights) - 1), dtype=np.int64)
+    return np.asarray(np.minimum(features, len(weights) - 1), np.int64)
 
 
 MULTINOMIAL = EventModel(

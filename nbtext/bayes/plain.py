@@ -26,7 +26,7 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     found, places = np.unique(np.concatenate(keys), return_inverse=True)
 
     def add_up(own: Array, others: Array) -> Array:
-        sums = np.zeros(len(found), dtype=np.promote_types(own.dtype, others.dtype))
+        sums = np.zeros(len(found), np.promote_types(own.dtype, others.dtype))
         np.add.at(sums, places, np.concatenate((own, others)))
         return sums
 
@@ -118,7 +118,7 @@ def left_out_sums(
     left = occurrences[entries] - copies * times
     # each class of a document has each of its features
     is_part = is_own.sum() == np.diff(own[0]) @ lengths and left[is_own].min(initial=0) >= 0
-    rest = np.zeros(len(indices), dtype=np.int64)
+    rest = np.zeros(len(indices), np.int64)
     if everywhere is not None:
         rest = everywhere[indices] - all_copies[owners] * counts
         left = (

@@ -192,7 +192,7 @@ class LinearScorer(SparseWeights):
         In a linear model, the features that only one document holds have equal entries, if it holds
         them equally often.
         """
-        keys = np.zeros(self.n_columns, dtype=np.uint64)
+        keys = np.zeros(self.n_columns, np.uint64)
         blocks = [
             slice(start, start + FEATURES_HASHED_AT_ONCE)
             for start in range(0, self.n_columns, FEATURES_HASHED_AT_ONCE)
@@ -208,7 +208,7 @@ class LinearScorer(SparseWeights):
                 keys[block][is_filled] = np.add.reduceat(hashes, bounds[:-1][is_filled] - bounds[0])
         _, first, rows = np.unique(keys, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        places = np.empty(len(first), dtype=np.int32)
+        places = np.empty(len(first), np.int32)
         places[order] = np.arange(len(first))
         own_rows = places[rows]
         bounds, entries = entries_of(self.indptr, first[order])
@@ -324,7 +324,7 @@ class ClassWeights:
         if derivation is None:
             return self.row(k)
         features = np.arange(n_features + 1)
-        ones = np.ones(n_features, dtype=np.int32)
+        ones = np.ones(n_features, np.int32)
         indptr, columns, values = derivation.rows(features, features[:-1].astype(np.int32), ones)
         rows = map(self.row, self._scorer.rows_of_class(k))
         total = sum((weights[columns] * values for weights in rows), np.zeros(len(columns)))
@@ -399,9 +399,9 @@ def log_share(counts: Array, totals: Array, smoothing: float, *, of: Array | sli
     counts as 0.
     """
     if smoothing > 0:
-        return np.asarray(log(counts + smoothing) - log(totals)[of], dtype=np.float64)
+        return np.asarray(log(counts + smoothing) - log(totals)[of], np.float64)
     totals = totals[of]
     share = np.divide(
         counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0
     )
-    return np.asarray(log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)
+    return np.asarray(log(np.clip(share, CLIP, 1 - CLIP)), np.float64)

@@ -28,9 +28,9 @@ def pack_names(names: Iterable[str]) -> tuple[Bytes, Integers]:
         Name i is `blob[offsets[i]:offsets[i + 1]]`.
     """
     encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 
 def unpack_names(blob: Bytes, offsets: Integers) -> list[str]:
@@ -68,7 +68,7 @@ def find_row_error(indptr: Array, columns: Array, n_columns: int) -> str | None:
         return f"the bounds of its rows should ascend from 0 to {len(columns):,}"
     if len(columns) and not (columns.min() >= 0 and columns.max() < n_columns):
         return f"a column number is out of range, which is 0 to {n_columns - 1:,}"
-    is_next_row = np.zeros(len(columns) + 1, dtype=bool)
+    is_next_row = np.zeros(len(columns) + 1, bool)
     is_next_row[indptr] = True
     if not ((columns[1:] > columns[:-1]) | is_next_row[1:-1]).all():
         return "the columns of a row should ascend"
@@ -111,7 +111,7 @@ def find_terms(
         name = wanted_blob[start:stop].tobytes()
         place = bisect_left(range(n_names), name, key=name_at)
         places.append(place if place < n_names and name_at(place) == name else -1)
-    return np.array(places, dtype=np.int64)
+    return np.array(places, np.int64)
 
 
 are_ascending = choose_version(are_ascending)

@@ -396,7 +396,7 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
             "all documents have the same group", where="group_field", hint="name another field"
         )
     if n_folds is None:
-        return np.asarray(numbers, dtype=np.int64)
+        return np.asarray(numbers, np.int64)
     if n_folds > len(names):
         raise SettingsError(
             f"{n_folds} folds need {n_folds} groups; found {len(names)}",
@@ -405,8 +405,8 @@ def grouped_folds(groups: Array, n_folds: int | None, *, seed: int) -> Integers:
         )
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
-    folds = np.zeros(len(names), dtype=np.int64)
-    filled = np.zeros(n_folds, dtype=np.int64)
+    folds = np.zeros(len(names), np.int64)
+    filled = np.zeros(n_folds, np.int64)
     for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
         folds[group] = filled.argmin()
         filled[folds[group]] += sizes[group]
@@ -432,4 +432,4 @@ def time_series_folds(times: Array, n_steps: int, name: str = "time") -> Integer
     _, steps = np.unique(before * (n_steps + 1) // len(moments), return_inverse=True)
     if steps.max() == 0:  # nearly all documents have the last timestamp
         steps = moments == moments.max()
-    return np.asarray(steps, dtype=np.int64)
+    return np.asarray(steps, np.int64)

@@ -359,7 +359,7 @@ class Evaluator:
         columns = (totals.precision, totals.recall, totals.f1, as_counts(totals.support))
         matrix = None
         if len(labels) <= MAX_CONFUSED:
-            square = np.zeros((len(labels), len(labels) + 1), dtype=counts.dtype)
+            square = np.zeros((len(labels), len(labels) + 1), counts.dtype)
             square[totals.true, totals.predicted] = counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
         metrics = compute_metrics(totals, METRICS)

@@ -47,7 +47,7 @@ class GroupLog:
     def add_to(self, evaluation: Evaluation, evaluator: Evaluator) -> Evaluation:
         """Return an evaluation with its figures by group."""
         outcomes = evaluator.outcomes()
-        names, numbers = np.unique(np.array(self._groups, dtype=object), return_inverse=True)
+        names, numbers = np.unique(np.array(self._groups, object), return_inverse=True)
         totals = evaluator.totals_of(outcomes, len(evaluation.labels))
         scores = []
         for number, name in enumerate(names.tolist()):
@@ -77,14 +77,14 @@ class GroupLog:
             columns = [
                 (shares[:, classes.index(label)], is_true[:, classes.index(label)])
                 if label in classes
-                else (np.zeros(len(shares)), np.zeros(len(shares), dtype=np.bool_))
+                else (np.zeros(len(shares)), np.zeros(len(shares), np.bool_))
                 for classes, shares, is_true in self._probabilities
             ]
             scores, is_label = map(np.concatenate, zip(*columns, strict=True))
             is_read = np.isfinite(scores)
             given = scores[is_read], is_label[is_read]
             own = None if weights is None else weights[is_read]
-            whole = auroc(*given, np.zeros(int(is_read.sum()), dtype=np.int64), own)
+            whole = auroc(*given, np.zeros(int(is_read.sum()), np.int64), own)
             found.append(LabelAuroc(label, whole, auroc(*given, groups[is_read], own)))
         return tuple(found)
 
@@ -126,7 +126,7 @@ def auroc(
     scores = scores[order]
     groups = groups[order]
     has = is_label[order]
-    is_first = np.ones(len(scores), dtype=np.bool_)
+    is_first = np.ones(len(scores), np.bool_)
     is_first[1:] = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
     ties = np.cumsum(is_first) - 1
     n_with = np.bincount(ties, has * times)

@@ -132,7 +132,7 @@ class MetricTotals:
         return {(labels[true], names[predicted]): count for true, predicted, count in rows}
 
     def _by_label(self, labels: Integers, counts: Array) -> Floats:
-        return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
+        return np.asarray(np.bincount(labels, counts, self.n_labels), np.float64)
 
 
 def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricTotals]:

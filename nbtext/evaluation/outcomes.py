@@ -179,7 +179,7 @@ class LabelNumbers:
         """Return the number of each label; new labels get the next numbers."""
         return np.array(
             [self._numbers.setdefault(label, len(self._numbers)) for label in labels],
-            dtype=np.int64,
+            np.int64,
         )
 
     def sorted(self) -> Strings:
@@ -189,7 +189,7 @@ class LabelNumbers:
     def positions(self, labels: Strings) -> Integers:
         """Return, for each number, the position of its label in `labels`."""
         places = {label: place for place, label in enumerate(labels)}
-        return np.array([places[label] for label in self._numbers], dtype=np.int64)
+        return np.array([places[label] for label in self._numbers], np.int64)
 
 
 def measure_outcomes(
@@ -217,7 +217,7 @@ def measure_outcomes(
     best = probabilities[rows, chosen]
     is_known = own >= 0
     of_true = np.where(is_known, probabilities[rows, own], 0.0)
-    is_answered = np.array(list(map(bool, predictions.labels)), dtype=np.bool_)
+    is_answered = np.array(list(map(bool, predictions.labels)), np.bool_)
     return Outcomes(
         true=true.astype(np.int32),
         predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
@@ -240,7 +240,7 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
     true = list(map(set, true_sets(predictions)))
     numbers.add(chain(predictions.classes, chain.from_iterable(true)))
     known = set(predictions.classes)
-    hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
+    hits = np.zeros((len(true), len(RANKS)), np.int64)
     for row, best in enumerate(most_probable(predictions.probabilities, RANKS[-1])):
         is_hit = [predictions.classes[k] in true[row] for k in best]
         hits[row] = [sum(is_hit[:k]) for k in RANKS]
@@ -249,10 +249,10 @@ def measure_sets(predictions: Predictions, numbers: LabelNumbers) -> MultilabelO
         for labels, found in zip(true, predictions.labels, strict=True)
     ]
     return MultilabelOutcomes(
-        n_true=np.array(list(map(len, true)), dtype=np.int64),
-        n_predicted=np.array(list(map(len, predictions.labels)), dtype=np.int64),
-        n_correct=np.array(correct, dtype=np.int64),
-        is_known=np.array([labels <= known for labels in true], dtype=np.bool_),
+        n_true=np.array(list(map(len, true)), np.int64),
+        n_predicted=np.array(list(map(len, predictions.labels)), np.int64),
+        n_correct=np.array(correct, np.int64),
+        is_known=np.array([labels <= known for labels in true], np.bool_),
         hits=hits,
         weights=predictions.weights,
         texts=predictions.texts,
@@ -271,7 +271,7 @@ def mark_true(predictions: Predictions) -> Mask:
     n_classes).
     """
     places = {label: place for place, label in enumerate(predictions.classes)}
-    is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)
+    is_true = np.zeros(predictions.probabilities.shape, np.bool_)
     for row, labels in enumerate(true_sets(predictions)):
         is_true[row, [places[label] for label in labels if label in places]] = True
     return is_true

@@ -365,7 +365,7 @@ class PredictionsFile:
             batch.list_labels(),
             decided=None
             if is_several
-            else np.array([places.get(label, 0) for label in best], dtype=np.int64),
+            else np.array([places.get(label, 0) for label in best], np.int64),
             thresholds=np.full(len(self._classes), np.nan) if is_several else None,
         )
 

@@ -99,7 +99,7 @@ FEW_WORDS = 1 << 21
 WEIGHTING_SIZE = 1024
 MAX_LOG_LOSS_SHARE = 0.95
 # the first bytes of characters of 2, 3 and 4 bytes in UTF-8
-LEADING = np.array([0xC0, 0xE0, 0xF0], dtype=np.uint8)
+LEADING = np.array([0xC0, 0xE0, 0xF0], np.uint8)
 N_FINALIST_FOLDS = 5  # of finalists
 # with which linear models are compared
 SUBSET_FOLDS = 3

@@ -75,9 +75,9 @@ class Counter:
         self._is_fixed = vocabulary is not None
         self._vocabulary = vocabulary or Vocabulary.from_sorted([])
         # the column of each feature, when `vocabulary` was last called
-        self._rank = np.empty(0, dtype=np.int32)
+        self._rank = np.empty(0, np.int32)
         self._numbers = _growing_numbers()
-        self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
+        self._hashes: Hashes = np.empty(0, np.uint64)  # of the features so far
         self._counts = ClassCounter()
 
     def rows(self, columns: TokenColumns) -> DocumentTable:
@@ -261,7 +261,7 @@ class ViewCounter:
         parts, ranks = zip(*listed, strict=True)
         starts = running_sums([len(part) for part in parts])
         n = len(parts)
-        columns = np.full(n * max(map(len, ranks)), -1, dtype=np.int32)
+        columns = np.full(n * max(map(len, ranks)), -1, np.int32)
         for view, (rank, start) in enumerate(zip(ranks, starts[:-1], strict=True)):
             columns[view : view + n * len(rank) : n] = np.where(rank < 0, -1, rank + start)
         return join_views(self._names, parts), columns
@@ -342,10 +342,10 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentTable:
         indptr.append(len(indices))
         n_tokens.append(len(features))
     return DocumentTable.from_texts(
-        np.frombuffer(indptr, dtype=np.int64),
-        np.frombuffer(indices, dtype=np.int32),
-        np.frombuffer(counts, dtype=np.int32),
-        np.frombuffer(n_tokens, dtype=np.int64),
+        np.frombuffer(indptr, np.int64),
+        np.frombuffer(indices, np.int32),
+        np.frombuffer(counts, np.int32),
+        np.frombuffer(n_tokens, np.int64),
     )
 
 
@@ -355,9 +355,9 @@ class ClassCounter:
     """
 
     def __init__(self) -> None:
-        self._keys = np.empty(0, dtype=np.int64)  # ascending
-        self._documents = np.empty(0, dtype=np.int64)
-        self._occurrences = np.empty(0, dtype=np.int64)
+        self._keys = np.empty(0, np.int64)  # ascending
+        self._documents = np.empty(0, np.int64)
+        self._occurrences = np.empty(0, np.int64)
         self._waiting: list[tuple[Integers, Integers32]] = []
         self._n_waiting = 0
 
@@ -397,7 +397,7 @@ class ClassCounter:
         order = np.argsort(keys)
         keys = keys[order]
         starts = run_starts(keys)
-        once = np.ones(len(keys) - len(self._keys), dtype=np.int64)
+        once = np.ones(len(keys) - len(self._keys), np.int64)
         self._documents = _sums(np.concatenate((self._documents, once))[order], starts)
         self._occurrences = _sums(np.concatenate((self._occurrences, *counts))[order], starts)
         self._keys = keys[starts]

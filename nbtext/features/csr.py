@@ -22,7 +22,7 @@ ROWS_COPIED_AT_ONCE = 512
 
 def running_sums(values: Array | Sequence[int]) -> Integers:
     """Return cumulative sums that begin with 0, shape (n + 1,)."""
-    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    sums = np.zeros(len(values) + 1, np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
 
@@ -49,7 +49,7 @@ def find_places(numbers: Array, n: int) -> Integers32:
     """Return the place of each number from 0 to n - 1 among some numbers, (n,); -1: it is not one
     of them.
     """
-    places = np.full(n, -1, dtype=np.int32)
+    places = np.full(n, -1, np.int32)
     places[numbers] = np.arange(len(numbers), dtype=np.int32)
     return places
 
@@ -68,14 +68,12 @@ def entries_of(indptr: Array, rows: Array) -> tuple[Integers, Integers]:
 
 def join_bounds(bounds: Iterable[Array]) -> Integers:
     """Return the bounds of all rows of several parts, one part after the other."""
-    return running_sums(np.concatenate([np.zeros(0, dtype=np.int64), *map(np.diff, bounds)]))
+    return running_sums(np.concatenate([np.zeros(0, np.int64), *map(np.diff, bounds)]))
 
 
 def run_starts(keys: Array) -> Integers:
     """Return the start of each run of equal keys."""
-    return np.flatnonzero(
-        np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
-    )
+    return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
 
 
 def row_keys(indptr: Integers, indices: Integers32) -> Integers:
@@ -130,7 +128,7 @@ def select_class(
     """
     bounds, entries = entries_of(indptr, features)
     is_own = classes[entries] == k
-    found = np.zeros(len(features), dtype=values.dtype)
+    found = np.zeros(len(features), values.dtype)
     found[entry_rows(bounds)[is_own]] = values[entries[is_own]]
     return found
 

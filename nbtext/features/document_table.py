@@ -84,10 +84,8 @@ class DocumentTable:
     ) -> DocumentTable:
         """Return the counts of texts, without labels and hashes."""
         n = len(n_tokens)
-        unlabeled = np.full(n, -1, dtype=np.int32)
-        return cls(
-            indptr, indices, counts, unlabeled, np.zeros(n, dtype=np.uint64), n_tokens=n_tokens
-        )
+        unlabeled = np.full(n, -1, np.int32)
+        return cls(indptr, indices, counts, unlabeled, np.zeros(n, np.uint64), n_tokens=n_tokens)
 
     @property
     def is_counted(self) -> bool:
@@ -109,7 +107,7 @@ class DocumentTable:
         """How often each document counts, (n_documents,), in units of 1 / WEIGHT_UNIT."""
         if self.weights is not None:
             return self.weights
-        return np.full(len(self), WEIGHT_UNIT, dtype=np.int64)
+        return np.full(len(self), WEIGHT_UNIT, np.int64)
 
     @property
     def multiplicities(self) -> Array:
@@ -117,7 +115,7 @@ class DocumentTable:
         float64.
         """
         if self.weights is None:
-            return np.ones(len(self), dtype=np.int64)
+            return np.ones(len(self), np.int64)
         whole, rest = np.divmod(self.weights, WEIGHT_UNIT)
         return self.weights / WEIGHT_UNIT if rest.any() else whole
 
@@ -143,7 +141,7 @@ class DocumentTable:
         """Return how many documents of each class there are, (n_classes,)."""
         if self.weights is None:
             return np.bincount(self.classes, minlength=n_classes).astype(np.int64)
-        counts = np.zeros(n_classes, dtype=self.multiplicities.dtype)
+        counts = np.zeros(n_classes, self.multiplicities.dtype)
         np.add.at(counts, self.classes, self.multiplicities)
         return counts
 
@@ -384,7 +382,7 @@ class DocumentTable:
         is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (
             np.diff(classes[order], prepend=-1) != 0
         )
-        kinds = np.empty(len(order), dtype=np.int64)
+        kinds = np.empty(len(order), np.int64)
         kinds[order] = np.cumsum(is_new)
         mine = kinds[: len(self)]
         theirs = kinds[len(self) :]
@@ -410,7 +408,7 @@ def number_contents(documents: DocumentTable) -> Integers:
     """
     order = np.argsort(documents.hashes, kind="stable")
     hashes = documents.hashes[order]
-    is_same = np.zeros(len(documents), dtype=bool)
+    is_same = np.zeros(len(documents), bool)
     is_same[1:] = hashes[1:] == hashes[:-1]
     repeats = np.flatnonzero(is_same)
     if len(repeats):
@@ -422,7 +420,7 @@ def number_contents(documents: DocumentTable) -> Integers:
         differs = (a.indices != b.indices) | (a.counts != b.counts)
         is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
         is_same[repeats] = is_equal
-    numbers = np.empty(len(documents), dtype=np.int64)
+    numbers = np.empty(len(documents), np.int64)
     numbers[order] = np.cumsum(~is_same) - 1
     return numbers
 
@@ -443,7 +441,7 @@ def concatenate(parts: Sequence[DocumentTable]) -> DocumentTable:
         parts = [replace(part, weights=part.units) for part in parts]
     found = {}
     for name in ("indices", "counts", "classes", "hashes"):
-        none = np.zeros(0, dtype=np.uint64 if name == "hashes" else np.int32)
+        none = np.zeros(0, np.uint64 if name == "hashes" else np.int32)
         found[name] = np.concatenate([none, *(getattr(part, name) for part in parts)])
     for name in set(OPTIONAL_COLUMNS) - {"n_tokens"}:
         present = [column for part in parts if (column := getattr(part, name)) is not None]

@@ -39,11 +39,11 @@ def stratified_folds(
     order = np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n)
     order = order[np.isin(order, firsts)]
     order = order[np.argsort(classes[order], kind="stable")]
-    folds = np.empty(len(firsts), dtype=np.int64)
+    folds = np.empty(len(firsts), np.int64)
     # continues from class to class, so that sizes are equal
     folds[groups[order]] = np.arange(len(order)) % n_folds
     if class_documents is not None:
-        sizes = np.zeros((n_folds, len(class_documents)), dtype=np.int64)
+        sizes = np.zeros((n_folds, len(class_documents)), np.int64)
         np.add.at(sizes, (folds[groups], classes), 1)
         is_lone = np.any(sizes >= class_documents, axis=0)
         folds[groups[is_lone[classes]]] = NEVER_HELD_OUT

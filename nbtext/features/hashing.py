@@ -52,7 +52,7 @@ def vocabulary_hashes(vocabulary: Vocabulary) -> Hashes:
 
     source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
     """
-    hashes = np.full(len(vocabulary), FNV_START, dtype=np.uint64)
+    hashes = np.full(len(vocabulary), FNV_START, np.uint64)
     starts = vocabulary.offsets[:-1]
     lengths = np.diff(vocabulary.offsets)
     longest_first = np.argsort(-lengths, kind="stable")
@@ -81,7 +81,7 @@ def document_hashes(rows: DocumentTable, hashes: Hashes) -> Hashes:
         values = mix64(hashes ^ rows.counts.astype(np.float64).view(np.uint64))
     else:
         values = hashes * rows.counts.astype(np.uint64)
-    sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(values)))
     return mix64(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 
@@ -101,7 +101,5 @@ def buckets(terms: Iterable[str], bits: int) -> Integers32:
 
     source  scikit-learn 1.9, FeatureHasher with alternate_sign=False
     """
-    signed = np.array(
-        [murmur3(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32
-    )
+    signed = np.array([murmur3(term.encode("utf-8", "surrogatepass")) for term in terms], np.uint32)
     return (np.abs(signed.view(np.int32).astype(np.int64)) % (1 << bits)).astype(np.int32)

@@ -90,7 +90,7 @@ MEMBERS = {  # the allowed kinds of numbers of each member
     "label_numbers": ("<i8",),
     "idf": ("<f8",),
 }
-NO_NAMES = Vocabulary(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
+NO_NAMES = Vocabulary(np.zeros(0, np.uint8), np.zeros(1, np.int64))
 Arrays = dict[str, Array]
 
 
@@ -195,7 +195,7 @@ class Matrix:
         """Return the matrix of these documents, ascending."""
         return replace(
             self,
-            rows=self.rows.take(np.array(rows, dtype=np.int64)),
+            rows=self.rows.take(np.array(rows, np.int64)),
             ids=[self.ids[row] for row in rows],
             labels=[self.labels[row] for row in rows],
         )
@@ -254,20 +254,20 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "indices": weights.indices,
         "indptr": weights.indptr,
         "format": np.array(b"csr"),
-        "shape": np.array((len(weights), columns.n_columns), dtype="<i8"),
+        "shape": np.array((len(weights), columns.n_columns), "<i8"),
         "data": weights.counts,
         "_is_array": np.array(True),
-        "nbtext": np.zeros(0, dtype=np.uint8),
+        "nbtext": np.zeros(0, np.uint8),
         "feature_names": names.blob,
         "feature_offsets": names.offsets,
         "document_ids": id_blob,
         "document_id_offsets": id_offsets,
         "labels": label_blob,
         "label_offsets": label_offsets,
-        "has_label": np.array([label is not None for label in matrix.labels], dtype=np.bool_),
+        "has_label": np.array([label is not None for label in matrix.labels], np.bool_),
         "label_numbers": np.array(
             [len(label or ()) if not isinstance(label, str) else -1 for label in matrix.labels],
-            dtype=np.int64,
+            np.int64,
         ),
     }
     if not weighting.is_counting:
@@ -277,7 +277,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         all_names = matrix.vocabulary or NO_NAMES
         counted = (rows.counts, rows.indices, rows.indptr, all_names.blob, all_names.offsets)
         members |= dict(zip(COUNTED, counted, strict=True))
-    members["nbtext"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
+    members["nbtext"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
     with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
@@ -435,7 +435,7 @@ def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
     """Return the rows of a matrix."""
     indptr = indptr.astype(np.int64, copy=False)
     indices = indices.astype(np.int32, copy=False)
-    none = np.zeros(len(indptr) - 1, dtype=np.int64)
+    none = np.zeros(len(indptr) - 1, np.int64)
     return DocumentTable.from_texts(indptr, indices, data, none)
 
 

@@ -44,7 +44,7 @@ class MatrixCounter:
         self._vocabulary = vocabulary
         self._n_columns = n_columns
         self._names = Vocabulary.from_sorted([])
-        self._numbers = np.zeros(0, dtype=np.int32)  # the provisional column of each of these names
+        self._numbers = np.zeros(0, np.int32)  # the provisional column of each of these names
         self._sums = ClassCounter()
         # by the number of the object that all blocks of a matrix share, which is kept alive
         self._columns: dict[int, tuple[Any, Integers32, Hashes]] = {}
@@ -127,7 +127,7 @@ class MatrixCounter:
             check_matrix_width(matrix, n_known if self._n_columns is None else self._n_columns)
         if self._n_columns is None or known is None:
             return np.arange(matrix.n_features, dtype=np.int32)
-        return find_places(np.array(known.terms, dtype=np.int64), self._n_columns)
+        return find_places(np.array(known.terms, np.int64), self._n_columns)
 
     def _add_names(self, matrix: Matrix) -> Integers32:
         """Return the provisional column of each feature of a matrix; those of new names follow the
@@ -144,7 +144,7 @@ class MatrixCounter:
         blob, offsets, mine, theirs = merge_sorted(
             self._names.blob, self._names.offsets, names.blob, names.offsets
         )
-        numbers = np.full(len(offsets) - 1, -1, dtype=np.int32)
+        numbers = np.full(len(offsets) - 1, -1, np.int32)
         numbers[mine] = self._numbers
         numbers[numbers < 0] = np.arange(len(mine), len(numbers), dtype=np.int32)
         self._names = Vocabulary(blob, offsets)

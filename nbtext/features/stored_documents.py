@@ -80,7 +80,7 @@ class ArrayFile:
 
     def read(self, place: Place) -> Array:
         """Return the array at a place."""
-        array = np.empty(place.size, dtype=place.dtype)
+        array = np.empty(place.size, place.dtype)
         with self._lock, convert_errors(self._where):
             self._file.seek(place.start)
             if self._file.readinto(array.data) < array.nbytes:
@@ -275,7 +275,7 @@ class CounterRuns(NamedTuple):
     def weigh(self, classes: Integers32) -> Integers:
         """Return the weights of documents with these classes of the counter."""
         if self.weights is None:
-            return np.full(len(classes), WEIGHT_UNIT, dtype=np.int64)
+            return np.full(len(classes), WEIGHT_UNIT, np.int64)
         return self.weights[classes]
 
 
@@ -371,7 +371,7 @@ class StoredDocuments:
             )
             bounds.append(min(max(last, first + 1), first + STORED_BLOCK_DOCUMENTS, len(order)))
         # the documents of each run that the parts up to each one hold: runs have the same order
-        taken = [np.zeros(len(runs), dtype=np.int64)]
+        taken = [np.zeros(len(runs), np.int64)]
         for first, last in pairwise(bounds):
             taken.append(taken[-1] + np.bincount(owners[first:last], minlength=len(runs)))
         times = None if weights is None else weights[order] / WEIGHT_UNIT

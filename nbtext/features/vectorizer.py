@@ -119,7 +119,7 @@ class Vectorizer:
         """Return the names of the features, in the order of the columns; ModelError if they are
         hashed.
         """
-        return np.array(self._named_features().terms, dtype=object)
+        return np.array(self._named_features().terms, object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the options by name."""
@@ -154,7 +154,7 @@ class Vectorizer:
         if not is_fixed or any(each.idf != "none" for each in self.settings.of_views):
             raise ModelError("the vectorizer is not fitted", hint="call fit first")
         self.features_ = self._given_vocabulary()
-        none = np.zeros(len(self.features_ or ()), dtype=np.int64)
+        none = np.zeros(len(self.features_ or ()), np.int64)
         self.weighting_ = Weighting.fitted(self.settings, self.features_, none, n_documents=0)
 
     def _classes(self, y: Sequence[Any] | None, n_documents: int) -> Integers32:
@@ -162,7 +162,7 @@ class Vectorizer:
         class.
         """
         if self.settings.select is None:
-            return np.zeros(n_documents, dtype=np.int32)
+            return np.zeros(n_documents, np.int32)
         if y is None:
             raise InputError("select needs the label of each document", hint="give y")
         labels = list(y)

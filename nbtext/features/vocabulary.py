@@ -61,7 +61,7 @@ class Vocabulary:
     def of_numbers(cls, n: int) -> Vocabulary:
         """Return the numbers from 0 to n - 1, with zeros before them so that they are sorted."""
         width = len(str(max(0, n - 1)))
-        blob = np.empty((n, width), dtype=np.uint8)
+        blob = np.empty((n, width), np.uint8)
         numbers = np.arange(n)
         for place in reversed(range(width)):
             blob[:, place] = numbers % 10 + ord("0")
@@ -111,7 +111,7 @@ class Vocabulary:
 
     def columns_of(self, terms: Sequence[str]) -> Integers32:
         """Return the column of each of these terms, which must all be in the vocabulary."""
-        return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
+        return np.fromiter(map(self.columns.__getitem__, terms), np.int32, count=len(terms))
 
     def restrict(self, columns: Integers) -> Vocabulary:
         """Return the vocabulary of these columns only; `columns` is ascending."""
@@ -137,7 +137,7 @@ def find_views(vocabulary: Vocabulary, names: Sequence[str]) -> Integers:
         bounds.append(stop)
     if len(bounds) <= len(names) or bounds[-1] != len(vocabulary):
         raise ModelError("the names of the features do not begin with the names of the views")
-    return np.array(bounds, dtype=np.int64)
+    return np.array(bounds, np.int64)
 
 
 def split_views(vocabulary: Vocabulary, names: Sequence[str]) -> list[Vocabulary]:
@@ -165,19 +165,19 @@ def join_views(names: Sequence[str], parts: Sequence[Vocabulary]) -> Vocabulary:
     """Return the features of all views, each with the name of its view before it; the opposite of
     `split_views`.
     """
-    prefixes = [np.frombuffer((name + VIEW_END).encode(), dtype=np.uint8) for name in names]
+    prefixes = [np.frombuffer((name + VIEW_END).encode(), np.uint8) for name in names]
     lengths = [
         np.diff(part.offsets) + len(prefix) for part, prefix in zip(parts, prefixes, strict=True)
     ]
     offsets = csr.running_sums(np.concatenate(lengths))
     del lengths
-    blob = np.empty(offsets[-1], dtype=np.uint8)
+    blob = np.empty(offsets[-1], np.uint8)
     done = 0
     for prefix, part in zip(prefixes, parts, strict=True):
         for first in range(0, len(part), TERMS_RENAMED_AT_ONCE):
             given = part.offsets[first : first + TERMS_RENAMED_AT_ONCE + 1]
             letters = np.concatenate((prefix, part.blob[given[0] : given[-1]]))
-            rows = np.zeros(2 * len(given) - 2, dtype=np.int64)  # the prefix before each term
+            rows = np.zeros(2 * len(given) - 2, np.int64)  # the prefix before each term
             rows[1::2] = np.arange(1, len(given))
             bounds = np.append(0, given - given[0] + len(prefix))
             _, (renamed,) = csr.take_rows(bounds, (letters,), rows)
@@ -194,7 +194,7 @@ def find_first_words(vocabulary: Vocabulary, fields: Strings) -> tuple[Integers,
     offsets = vocabulary.offsets
     starts = offsets[:-1].copy()
     for name in sorted(fields, key=len):  # one name may begin another
-        prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), np.uint8)
         rows = np.flatnonzero(np.diff(offsets) > len(prefix))
         windows = blob[offsets[rows][:, None] + np.arange(len(prefix))]
         rows = rows[(windows == prefix).all(axis=1)]
@@ -210,10 +210,10 @@ def compute_unspaced_share(vocabulary: Vocabulary, counts: Integers, fields: Str
     counts  (n_features,), the occurrences of each word; 0 for features of several words
     """
     starts, _ = find_first_words(vocabulary, fields)
-    blob = np.concatenate((vocabulary.blob, np.zeros(2, dtype=np.uint8)))
+    blob = np.concatenate((vocabulary.blob, np.zeros(2, np.uint8)))
     leading = blob[starts].astype(np.int64) << 8 | blob[starts + 1]
     lengths = vocabulary.offsets[1:] - starts
-    is_unspaced = np.zeros(len(vocabulary), dtype=np.bool_)
+    is_unspaced = np.zeros(len(vocabulary), np.bool_)
     for first, last, length in UNSPACED_SCRIPTS:
         is_unspaced |= (leading >= first) & (leading <= last) & (lengths >= length)
     return float(counts[is_unspaced].sum() / max(1, counts.sum()))

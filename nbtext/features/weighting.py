@@ -156,7 +156,7 @@ class WeightingOfViews(Weighting):
     """
 
     views: tuple[Weighting, ...] = ()
-    bounds: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    bounds: Integers = field(default_factory=lambda: np.zeros(1, np.int64))
 
     def split(self, bounds: Integers) -> tuple[Weighting, ...]:
         """See Weighting."""
@@ -179,7 +179,7 @@ class WeightingOfViews(Weighting):
 
     def weights(self, indptr: Array, indices: Integers32, counts: Array) -> Array:
         """See Weighting."""
-        values = np.empty(len(counts), dtype=counts.dtype if self.is_counting else np.float64)
+        values = np.empty(len(counts), counts.dtype if self.is_counting else np.float64)
         for each, (places, ends, own) in zip(
             self.views, split_columns(indptr, indices, self.bounds), strict=True
         ):
@@ -226,7 +226,7 @@ def inverse_document_frequencies(
 def _evaluate(formula: str, variables: Mapping[str, Any], size: int) -> Floats:
     """Return the values of a formula of the registry, (size,)."""
     value = eval(formula, {**variables, "log": log, "max": np.maximum})
-    return np.array(np.broadcast_to(value, size), dtype=np.float64)
+    return np.array(np.broadcast_to(value, size), np.float64)
 
 
 def normalize(indptr: Array, weights: Floats, *, norm: str) -> Floats:

@@ -44,7 +44,7 @@ MIN_BLOCKS = 64
 # ranges of hashes for each block, at most; a thread that writes the blocks has one range in memory
 RANGES = 2
 DOCUMENTS_WEIGHED_AT_ONCE = 1024  # of those in memory
-NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
+NO_DOCUMENTS = np.zeros(0, np.int32)
 
 
 @frozen_object
@@ -224,7 +224,7 @@ class CompactDocuments:
         n_parts = len(documents.part_bounds) - 1
         self.n_blocks = min(max(MIN_BLOCKS, n_parts // RANGES), len(documents))
         is_shared = places >= 0
-        sizes = np.zeros((2, len(documents)), dtype=np.int64)
+        sizes = np.zeros((2, len(documents)), np.int64)
         for rows, indptr, features in documents.features():
             sizes[0, rows] = np.diff(running_sums(is_shared[features])[indptr])
             sizes[1, rows] = np.diff(indptr) - sizes[0, rows]
@@ -321,7 +321,7 @@ class CompactDocuments:
         """
         found = []
         for block in self.blocks:
-            rows = np.zeros(len(block.weights), dtype=ROW)
+            rows = np.zeros(len(block.weights), ROW)
             if self.is_on_disk:
                 kept = self._state.groups[block.number][0].reshape(len(self._classes), -1)
                 rows = kept[self._classes.index(own_class)]

@@ -187,7 +187,7 @@ class TrainingData:
             values = self.weighting.weights(documents.indptr, documents.indices, values)
         if self.factors is not None:
             values = self.factors[documents.indices] * values
-        return replace(documents, counts=np.asarray(values, dtype=np.float64))
+        return replace(documents, counts=np.asarray(values, np.float64))
 
     @cached_property
     def document_weights(self) -> Floats:
@@ -213,7 +213,7 @@ class TrainingData:
         """Return whether each of some documents is of a class, (n,)."""
         if self.sets is None:
             return np.asarray(self.documents.classes[documents] == own_class)
-        is_own = np.zeros(len(self), dtype=bool)
+        is_own = np.zeros(len(self), bool)
         is_own[self.members[own_class]] = True
         return is_own[documents]
 

@@ -231,7 +231,7 @@ def _hold_out_first(
     class_documents = np.bincount(classes, minlength=data.n_classes)
     own = classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
-    folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
+    folds = np.full(len(data), NEVER_HELD_OUT, np.int32)
     folds[np.flatnonzero(is_held_out)] = 0
     empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
     if size:
@@ -343,9 +343,7 @@ def learn_labels(
         )
         solver = solver._replace(C=C)
     has_scores = scores is not None
-    scores = (
-        np.zeros((len(held_out), data.n_classes), dtype=np.float32) if scores is None else scores
-    )
+    scores = np.zeros((len(held_out), data.n_classes), np.float32) if scores is None else scores
     weights: list[LabelWeights] = []
     is_converged = True
     for chunk in chunks:
@@ -395,7 +393,7 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
     """
     sizes = np.array([len(members) for members in data.members])
     order = np.argsort(-sizes, kind="stable")
-    rarest = np.full(len(data), data.n_classes, dtype=np.int32)
+    rarest = np.full(len(data), data.n_classes, np.int32)
     for k in order.tolist():
         rarest[data.members[k]] = k
     folds = stratified_folds(
@@ -431,7 +429,7 @@ def _select_strength_of_labels(
     def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
         solver = rough._replace(C=C)
         solution = problem.solve(solver, start, classes=classes)
-        scores = np.zeros((len(held_out), data.n_classes), dtype=np.float32)
+        scores = np.zeros((len(held_out), data.n_classes), np.float32)
         problem.score_held_out(folds, solver, solution, scores)
         return (
             label_calibration.fit_calibration(
@@ -459,7 +457,7 @@ def _collect_cells(
     n_rows = max(1, CELLS_CHOSEN_AT_ONCE // len(classes))
     for first in range(0, len(held_out), n_rows):
         own = scores[first : first + n_rows, classes].astype(np.float64)
-        is_own = np.zeros(own.shape, dtype=bool)
+        is_own = np.zeros(own.shape, bool)
         for column, k in enumerate(classes):
             rows = places[data.members[k]]
             is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
@@ -475,7 +473,7 @@ def _collect_cells(
         )
     contents, labels, is_positive, weights, kept = map(np.concatenate, zip(*parts, strict=True))
     times = data.documents.times
-    times = np.ones(len(data), dtype=np.int64) if times is None else times
+    times = np.ones(len(data), np.int64) if times is None else times
     own_times = times[held_out]
     return label_calibration.Cells(
         contents,

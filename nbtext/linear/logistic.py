@@ -102,7 +102,7 @@ class LogisticRegression:
 
     def solve(self, solver: SolverSettings, start: Minimum | None = None) -> Minimum:
         """Solve for all documents, in one thread, because the classes are solved jointly."""
-        return self._solve(np.ones(len(self._data), dtype=bool), solver, start)
+        return self._solve(np.ones(len(self._data), bool), solver, start)
 
     def scorer(self, solution: Minimum) -> LinearScorer:
         """Return a scorer of log P(label | document) up to a constant for each document.
@@ -123,7 +123,7 @@ class LogisticRegression:
         intercepts = parameters[-1]
         is_kept = weights != 0
         classes = np.broadcast_to(np.arange(n_classes, dtype=np.int32), weights.shape)[is_kept]
-        widths = np.zeros(self._data.n_features, dtype=np.int64)
+        widths = np.zeros(self._data.n_features, np.int64)
         widths[columns[order]] = is_kept.sum(axis=1)
         bias = intercepts if n_classes == 2 else intercepts - intercepts.mean()
         return LinearScorer(

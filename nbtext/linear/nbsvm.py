@@ -98,7 +98,7 @@ class NbSvm(OneVsRest):
             own = shares[block.number]
             # of magnitudes: a weighting may have negative weights, and a ratio of sums needs
             # positive ones
-            compact.add_magnitudes(own, np.zeros(len(own), dtype=np.int64), sums)
+            compact.add_magnitudes(own, np.zeros(len(own), np.int64), sums)
             magnitudes = np.abs(compact.single_values)
             singles.append(own * np.bincount(compact.single_rows, magnitudes, len(own)))
             n_single += int(np.count_nonzero(own[compact.single_rows] * compact.single_values))
@@ -113,7 +113,7 @@ class NbSvm(OneVsRest):
 
     def _scale(self, classes: Sequence[int], problem: FoldProblem) -> tuple[Floats32, list[float]]:
         ratios: Ratios = problem.factors
-        features = np.zeros((len(classes), len(ratios.totals), 2), dtype=np.float32)
+        features = np.zeros((len(classes), len(ratios.totals), 2), np.float32)
         sums = features.view(np.float64)[:, :, 0]  # first, in the same memory
         single = np.zeros(len(classes))
         for block in self._documents.load():
@@ -136,7 +136,7 @@ class NbSvm(OneVsRest):
         rows = compact.single_rows
         values = compact.single_values
         logs = log_shares(np.abs(values) * shares[rows], factors.pseudo_count)
-        squares = np.zeros((3, len(shares)), dtype=np.float32)
+        squares = np.zeros((3, len(shares)), np.float32)
         for power in range(3):
             squares[power] = np.bincount(rows, values**2 * logs**power, len(shares))
         return squares

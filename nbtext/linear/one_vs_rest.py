@@ -241,7 +241,7 @@ class OneVsRest:
         """Return the weights (0) and squared factors of shared features, (n_classes, n_shared, 2),
         and the offsets of the factors.
         """
-        features = np.zeros((len(classes), len(self._documents.columns), 2), dtype=np.float32)
+        features = np.zeros((len(classes), len(self._documents.columns), 2), np.float32)
         features[:, :, 1] = 1
         return features, [0.0] * len(classes)
 
@@ -277,7 +277,7 @@ class OneVsRest:
 
         raises  ModelError: the values are too large to compute with
         """
-        problem = self._make_problem(np.ones(len(self._data), dtype=bool))
+        problem = self._make_problem(np.ones(len(self._data), bool))
 
         def solve_group(group: list[int]) -> list[ClassSolution]:
             if not HAS_KERNEL:
@@ -534,12 +534,12 @@ class OneVsRest:
 def compile_weights(weights: list[LabelWeights], n_features: int, n_classes: int) -> LinearScorer:
     """Return the scorer of the weights of classes, in ascending order; the list is empty then."""
     bias = np.zeros(n_classes)
-    widths = np.zeros(n_features, dtype=np.int64)
+    widths = np.zeros(n_features, np.int64)
     for each in weights:
         widths[each.columns] += 1
     indptr = running_sums(widths)
     places = indptr[:-1].copy()
-    classes = np.empty(indptr[-1], dtype=np.int32)
+    classes = np.empty(indptr[-1], np.int32)
     deltas = np.empty(indptr[-1])
     weights.reverse()
     while weights:  # they ascend for each feature, and are freed one by one

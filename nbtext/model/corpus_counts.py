@@ -572,7 +572,7 @@ def _unite(
     """Return the names of both, sorted, and the place of each name of `a` and of `b` among them."""
     names = tuple(sorted(set(a) | set(b)))
     places = {name: place for place, name in enumerate(names)}
-    mine, theirs = (np.array([places[name] for name in each], dtype=np.int32) for each in (a, b))
+    mine, theirs = (np.array([places[name] for name in each], np.int32) for each in (a, b))
     return names, (mine, theirs)
 
 
@@ -640,10 +640,10 @@ class CorpusCounter:
         classes = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
         documents = counting.count(batch.features, classes, self._reservoir.below)
         if batch.groups:
-            groups = np.array(batch.groups, dtype=object)
+            groups = np.array(batch.groups, object)
             documents = replace(documents, groups=groups[documents.rows])
         numbers = batch.row_numbers
-        rows = None if numbers is None else np.array(numbers, dtype=np.int64)[documents.rows]
+        rows = None if numbers is None else np.array(numbers, np.int64)[documents.rows]
         documents = replace(documents, rows=rows)
         # with this hash, none is missing, unless nothing is retained
         if (is_empty := documents.hashes == 0).any():
@@ -674,8 +674,8 @@ class CorpusCounter:
         """Return for each label set and weight, in order of first occurrence, its place in sorted
         order.
         """
-        places = np.empty(len(self._codes), dtype=np.int32)
-        order = np.array([code for _, code in sorted(self._codes.items())], dtype=np.int64)
+        places = np.empty(len(self._codes), np.int32)
+        order = np.array([code for _, code in sorted(self._codes.items())], np.int64)
         places[order] = np.arange(len(places), dtype=np.int32)
         return places
 
@@ -696,8 +696,8 @@ class CorpusCounter:
         is_trimmed = isinstance(counting, MatrixCounter) and not counting.is_numbered
         del counting  # frees the memory of the counter
         numbers = {labels: number for number, labels in enumerate(sets)}
-        set_of = np.array([numbers[labels] for labels, _ in pairs], dtype=np.int32)
-        weights = np.array([weight for _, weight in pairs], dtype=np.int64)
+        set_of = np.array([numbers[labels] for labels, _ in pairs], np.int32)
+        weights = np.array([weight for _, weight in pairs], np.int64)
         stored = None
         if self._spill is not None and self._spill.is_begun:
             self._reservoir.store()
@@ -751,7 +751,7 @@ class CorpusCounter:
         self, counting: Counter | MatrixCounter, sorted_codes: Integers32
     ) -> ClassStatistics:
         counts = counting.class_counts()
-        class_documents = np.zeros(len(sorted_codes), dtype=np.int64)
+        class_documents = np.zeros(len(sorted_codes), np.int64)
         class_documents[sorted_codes] = self._class_documents
         classes = sorted_codes[counts.classes]
         order: Integers | slice = slice(None)

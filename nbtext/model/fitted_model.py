@@ -184,7 +184,7 @@ class FittedModel:
     def are_untrained(self, features: Integers | Integers32) -> Mask:
         """Return whether no training document has these features."""
         if self.untrained is None:
-            return np.zeros(len(features), dtype=bool)
+            return np.zeros(len(features), bool)
         return np.unpackbits(self.untrained).astype(bool)[features]
 
     @property
@@ -357,7 +357,7 @@ class TrainedModel:
         documents = self.fitted.documents
         if self.load_counts is not None or documents is None:
             return self.counts.statistics
-        bounds = np.zeros(self.fitted.scorer.n_features + 1, dtype=np.int64)
+        bounds = np.zeros(self.fitted.scorer.n_features + 1, np.int64)
         none = bounds[:0]
         totals = None
         if not self.fitted.kind.has_one_label:

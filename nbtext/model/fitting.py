@@ -432,7 +432,7 @@ def fit_linear_model(
     scorer = scorer.quantize() if is_large else scorer.round().share_rows()
     model = given.make_model(task, weighting, scorer, hyperparameters)
     if vectors is not None:
-        is_trained = np.zeros(scorer.n_features, dtype=bool)
+        is_trained = np.zeros(scorer.n_features, bool)
         is_trained[vectors.places[statistics.used_features]] = True
         model = replace(
             model,
@@ -564,7 +564,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
-        return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
+        return np.zeros(0, np.int64), np.zeros((0, len(counts.labels)))
     (scores,) = judged.scores(smoothing)
     log_posterior = fitted.calibration.log_posterior(
         judged.ignore_hapaxes(scores, smoothing), judged.lengths

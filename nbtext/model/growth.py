@@ -505,6 +505,6 @@ def align_sample(
             for group in (unknown, labels)
         )
         raise ModelError(f"the model has no label {names}; it has {known}", hint=hint)
-    classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
+    classes = np.array([places[label] for label in counts.labels], np.int32)
     sample = counts.sample_over(vocabulary)
     return replace(sample, classes=classes[sample.classes])

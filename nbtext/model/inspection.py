@@ -155,11 +155,11 @@ class Inspector:
         if n_features and n_others > 0:  # a part is sorted faster
             best = best[scores[best] >= np.partition(scores[best], n_others)[n_others]]
         best = best[np.argsort(-scores[best], kind="stable")[:n_features]]
-        return np.asarray(columns[best], dtype=np.int64)
+        return np.asarray(columns[best], np.int64)
 
     def views(self, k: int, columns: Sequence[int] | Integers) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
-        columns = np.array(columns, dtype=np.int64)
+        columns = np.array(columns, np.int64)
         statistics = self.statistics
         log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
         occurrences, documents, counts = (
@@ -192,7 +192,7 @@ class Inspector:
         counts = statistics.documents if statistics.knows_documents else statistics.occurrences
         share = counts / np.maximum(statistics.class_documents, 1)[statistics.classes]
         order = np.lexsort((statistics.classes, -share, self._entry_features))
-        best = np.full(statistics.n_features, -1, dtype=np.int64)
+        best = np.full(statistics.n_features, -1, np.int64)
         used = np.flatnonzero(np.diff(statistics.indptr))
         best[used] = statistics.classes[order][statistics.indptr[used]]
         return best
@@ -242,7 +242,7 @@ def z_scores(counts: Array, total: float, everywhere: Array, whole: float) -> Fl
     others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALDANE_CORRECTION
     log_odds = log(own) - log(own_rest) - log(others) + log(others_rest)
     return np.asarray(
-        log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64
+        log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), np.float64
     )
 
 

@@ -456,7 +456,7 @@ def convert_labels(model: FittedModel, labels: list[Labels]) -> Any:
     """
     if not model.kind.form.is_list:
         places = {label: k for k, label in enumerate(model.labels)}
-        classes = np.array([places[own[0]] if own else -1 for own in labels], dtype=np.int64)
+        classes = np.array([places[own[0]] if own else -1 for own in labels], np.int64)
         found = np.array(model.label_values)[classes]
         if model.calibration.min_probabilities is not None:
             found = found.astype(object)
@@ -465,7 +465,7 @@ def convert_labels(model: FittedModel, labels: list[Labels]) -> Any:
     if model.label_columns is None:
         convert = LABEL_TYPES[model.label_type]
         return [tuple(map(convert, own)) for own in labels]
-    matrix = np.zeros((len(labels), model.label_columns), dtype=np.int64)
+    matrix = np.zeros((len(labels), model.label_columns), np.int64)
     for row, own in enumerate(labels):
         matrix[row, list(map(int, own))] = 1
     return matrix

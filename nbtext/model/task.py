@@ -269,7 +269,7 @@ def align(values: Floats, earlier: Labels, labels: Labels, default: float) -> Fl
     default.
     """
     known = dict(zip(earlier, values.tolist(), strict=True))
-    return np.array([known.get(label, default) for label in labels], dtype=np.float64)
+    return np.array([known.get(label, default) for label in labels], np.float64)
 
 
 def no_prediction_sets(hint: str) -> SettingsError:

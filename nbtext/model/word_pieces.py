@@ -159,12 +159,12 @@ def take_part(model: FittedModel, found: Vocabulary, pieces: Pieces | None = Non
         if not parts[column]:
             parts[column] = pieces.divide(terms[column])
     kept = [column for column, own in enumerate(parts) if own]
-    bounds = running_sums(np.array([len(parts[column]) for column in kept], dtype=np.int64))
-    columns = np.array([each for column in kept for each in parts[column]], dtype=np.int64)
+    bounds = running_sums(np.array([len(parts[column]) for column in kept], np.int64))
+    columns = np.array([each for column in kept for each in parts[column]], np.int64)
     scorer = model.scorer.add_up(bounds, columns)
     return replace(
         model,
-        vocabulary=found.restrict(np.array(kept, dtype=np.int64)),
+        vocabulary=found.restrict(np.array(kept, np.int64)),
         weighting=model.weighting.with_bounds(scorer.bounds),
         scorer=scorer,
         untrained=np.packbits(model.are_untrained(columns[bounds[:-1]])),

@@ -63,14 +63,14 @@ def add_words(
     )
     union = Vocabulary(blob, offsets)
     bounds = tuple(find_views(union, features.view).tolist()) if features.view else None
-    places = np.array([added[name] for name in names], dtype=np.int64)
+    places = np.array([added[name] for name in names], np.int64)
     used = np.append(np.arange(len(words_of)), len(words_of) + places)
     own = table.rows[len(asked) - len(of_names) : len(asked)]
     directions = _compare_names(spoken, own.astype(np.float64))
     placed = np.concatenate(columns)
     ranks = None
     if table.is_joined:
-        ranks = np.zeros(len(union), dtype=np.int32)
+        ranks = np.zeros(len(union), np.int32)
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
     longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
     return union, WordVectors(
@@ -98,7 +98,7 @@ def _compare_names(spoken: Sequence[Counter[str]], rows: Floats) -> Floats:
     found = np.zeros((len(spoken), rows.shape[1]))
     start = 0
     for label, words in enumerate(spoken):
-        values = 1 + log(np.array(list(words.values()), dtype=np.float64))
+        values = 1 + log(np.array(list(words.values()), np.float64))
         own = rows[start : start + len(words)]
         start += len(words)
         found[label] = np.einsum("j,jd->d", values, own)
