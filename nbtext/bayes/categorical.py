@@ -155,7 +155,7 @@ def _score_own(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: flo
         lacking = np.maximum(others[of_class] - present[entries], 0)
         absent = log_share(lacking, totals, smoothing, of=of_class)
         values = numbers * (absent - all_absent[of_class])
-        sums = np.bincount(of_class, weights=values, minlength=statistics.n_classes)
+        sums = np.bincount(of_class, values, statistics.n_classes)
         empty = statistics.n_features // (n_values - 1) * all_absent + sums / (n_values - 1)
         empty_document[rows] = empty[pairs.classes[rows]]
     of_pair = pairs.entry_documents

@@ -145,7 +145,7 @@ class ClassStatistics:
         numbers.
         """
         if values.dtype.kind == "f":
-            return np.bincount(self.classes, weights=values, minlength=self.n_classes)
+            return np.bincount(self.classes, values, self.n_classes)
         sums = np.zeros(self.n_classes, values.dtype)
         np.add.at(sums, self.classes, values)
         return sums

@@ -105,7 +105,7 @@ def compute_moments(
 
 def _sums(places: Array, values: Floats, n_places: int) -> Floats:
     """Return, for each place, the sum of its values."""
-    return np.bincount(places, weights=values, minlength=n_places).astype(np.float64)
+    return np.bincount(places, values, n_places).astype(np.float64)
 
 
 def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -> LinearScorer:

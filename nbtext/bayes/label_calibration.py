@@ -283,9 +283,7 @@ class Cells:
 
     def sum_by_label(self, values: Floats) -> Floats:
         """Return the sum of the values of the cells of each label, (n_labels,)."""
-        return np.bincount(self.labels, weights=values, minlength=self.n_labels).astype(
-            np.float64, copy=False
-        )
+        return np.bincount(self.labels, values, self.n_labels).astype(np.float64, copy=False)
 
     def weigh(self, fit: LabelCalibration) -> tuple[Floats, Floats, Factors]:
         """Return the log-odds of each pair, those without its words, and its factors."""

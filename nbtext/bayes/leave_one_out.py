@@ -166,7 +166,7 @@ class LeftOutDocuments:
         hashes = self.documents.hashes
         while start < len(hashes):
             last = hashes[min(start + size, len(hashes)) - 1]
-            stop = int(np.searchsorted(hashes, last, side="right"))
+            stop = int(np.searchsorted(hashes, last, "right"))
             yield self.slice(start, stop)
             start = stop
 

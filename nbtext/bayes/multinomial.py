@@ -122,7 +122,7 @@ def weigh_unseen_multinomial(
 def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
     running = np.cumsum(exp(weights - weights.max(initial=-np.inf)))
-    features = np.searchsorted(running, random.random(length) * running[-1], side="right")
+    features = np.searchsorted(running, random.random(length) * running[-1], "right")
     return np.asarray(np.minimum(features, len(weights) - 1), np.int64)
 
 

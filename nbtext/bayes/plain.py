@@ -133,8 +133,8 @@ def left_out_sums(
     for a, parameters in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
         rest_logs = _log_ratios(rest, *parameters, table[:, a])
         changes = _log_ratios(left, *parameters, table[:, a]) - np.repeat(rest_logs, widths)
-        base = np.bincount(owners, weights=counts * rest_logs, minlength=n_rows)
-        by_class = np.bincount(places, weights=times * changes, minlength=n_rows * n_classes)
+        base = np.bincount(owners, counts * rest_logs, n_rows)
+        by_class = np.bincount(places, times * changes, n_rows * n_classes)
         sums[:, :, a] = base[:, None] + by_class.reshape(n_rows, n_classes)
     return sums
 

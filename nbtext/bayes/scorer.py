@@ -156,7 +156,7 @@ class LinearScorer(SparseWeights):
         cells, places = np.unique(numbers, return_inverse=True)
         views = None
         if self.bounds is not None:
-            of_view = np.searchsorted(self.bounds, first, side="right")
+            of_view = np.searchsorted(self.bounds, first, "right")
             views = np.searchsorted(of_view, np.arange(1, len(self.bounds) + 1))
         return replace(
             self,
@@ -278,9 +278,7 @@ class LinearScorer(SparseWeights):
             (self.column_weights(indices, row) for row in self.rows_of_class(k)),
             np.zeros(len(indices)),
         )
-        return np.bincount(owners, weights=weights * values, minlength=n_entries).astype(
-            np.float64, copy=False
-        )
+        return np.bincount(owners, weights * values, n_entries).astype(np.float64, copy=False)
 
     def rows_of_class(self, k: int) -> range:
         """Return the numbers of the partial scores whose sum is the score of class k."""

@@ -331,7 +331,7 @@ def deviations(differences: Floats, together: Together) -> float:
 
     Documents that are left out together are right or wrong together, so they are one observation.
     """
-    sums = np.bincount(together[: len(differences)], weights=differences)
+    sums = np.bincount(together[: len(differences)], differences)
     deviation = float((sums**2).sum()) ** 0.5
     return float(sums.sum()) / deviation if deviation else 0.0
 

@@ -270,7 +270,7 @@ def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
     assert pairs.vocabulary is not None  # for the types: see find_promising
     starts, n_spaces = find_first_words(pairs.vocabulary, words.fields)
     # of the first character
-    first_length = 1 + np.searchsorted(LEADING, pairs.vocabulary.blob[starts], side="right")
+    first_length = 1 + np.searchsorted(LEADING, pairs.vocabulary.blob[starts], "right")
     has_several = pairs.vocabulary.offsets[1:] - starts > first_length
     counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & has_several))
     assert counts.vocabulary is not None

@@ -238,7 +238,7 @@ class SparseWeights:
         """Return the default weight of some columns in class k, (n,)."""
         if self.bounds is None:
             return np.full(len(columns), self.default[k])
-        views = np.searchsorted(self.bounds, columns, side="right") - 1
+        views = np.searchsorted(self.bounds, columns, "right") - 1
         return self.default[views * len(self.bias) + k]
 
     def weights(self) -> Floats:

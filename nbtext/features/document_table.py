@@ -193,7 +193,7 @@ class DocumentTable:
         """
         if size >= len(self):
             return self
-        return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], side="right")))
+        return self.slice(0, int(np.searchsorted(self.hashes, self.hashes[size - 1], "right")))
 
     def restrict(self, columns: Integers, n_features: int) -> DocumentTable:
         """Return the same documents over some features only; `columns` is ascending."""
@@ -418,7 +418,7 @@ def number_contents(documents: DocumentTable) -> Integers:
         a = a.filter(is_equal)
         b = b.filter(is_equal)
         differs = (a.indices != b.indices) | (a.counts != b.counts)
-        is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
+        is_equal[is_equal] = np.bincount(a.entry_documents, differs, len(a)) == 0
         is_same[repeats] = is_equal
     numbers = np.empty(len(documents), np.int64)
     numbers[order] = np.cumsum(~is_same) - 1

@@ -224,7 +224,7 @@ class Matrix:
         start = 0
         bounds = self.rows.indptr
         while start < len(self.ids) or start == 0:
-            last = int(np.searchsorted(bounds, bounds[start] + BLOCK_ENTRIES, side="right")) - 1
+            last = int(np.searchsorted(bounds, bounds[start] + BLOCK_ENTRIES, "right")) - 1
             stop = min(max(start + 1, last), start + BLOCK_DOCUMENTS, len(self.ids))
             yield Block(self.take(range(start, stop)).batch, size if start == 0 else 0)
             start = max(stop, 1)

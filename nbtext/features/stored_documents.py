@@ -365,9 +365,7 @@ class StoredDocuments:
         while bounds[-1] < len(order):
             first = bounds[-1]
             last = int(
-                np.searchsorted(
-                    ends, ends[first] - sizes[first] + STORED_BLOCK_ENTRIES, side="right"
-                )
+                np.searchsorted(ends, ends[first] - sizes[first] + STORED_BLOCK_ENTRIES, "right")
             )
             bounds.append(min(max(last, first + 1), first + STORED_BLOCK_DOCUMENTS, len(order)))
         # the documents of each run that the parts up to each one hold: runs have the same order

@@ -95,7 +95,7 @@ class CompactMatrix:
         features = places[indices]
         is_shared = features >= 0
         single = np.flatnonzero(~is_shared)
-        rows = (np.searchsorted(indptr, single, side="right") - 1).astype(np.int32)
+        rows = (np.searchsorted(indptr, single, "right") - 1).astype(np.int32)
         ends = indptr - running_sums(np.bincount(rows, minlength=len(indptr) - 1))
         with np.errstate(over="ignore"):
             shared = values[is_shared].astype(np.float32)

@@ -227,7 +227,7 @@ def _hold_out_first(
     if data.n_classes < 2:
         size = 0
     if 0 < size < len(lengths):
-        size = int(np.searchsorted(hashes[: len(lengths)], hashes[size - 1], side="right"))
+        size = int(np.searchsorted(hashes[: len(lengths)], hashes[size - 1], "right"))
     class_documents = np.bincount(classes, minlength=data.n_classes)
     own = classes[:size]
     is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]

@@ -90,9 +90,7 @@ class LogisticRegression:
         self._compact = compact = block.compact
         n = len(data)
         rows, self._places = np.unique(compact.single_rows, return_inverse=True)
-        self._lengths = np.sqrt(
-            np.bincount(self._places, compact.single_values**2, minlength=len(rows))
-        )
+        self._lengths = np.sqrt(np.bincount(self._places, compact.single_values**2, len(rows)))
         shape = n, len(compact.columns)
         shared = csr_array(
             (compact.values.astype(np.float64), compact.features, compact.indptr), shape=shape

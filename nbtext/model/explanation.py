@@ -414,7 +414,5 @@ class OddsOfLabels(Odds):
         bounds, entries = entries_of(scorer.indptr, scorer.rows_of(columns))
         owners = np.repeat(np.arange(len(columns)), np.diff(bounds))
         is_second = scorer.classes[entries] >= n_labels
-        sums = np.bincount(
-            owners[is_second], weights=scorer.deltas[entries[is_second]], minlength=len(columns)
-        )
+        sums = np.bincount(owners[is_second], scorer.deltas[entries[is_second]], len(columns))
         return np.asarray(scorer.default[n_labels:].mean() + sums / n_labels)
