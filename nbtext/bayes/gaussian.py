@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
+from nbtext.arrays import Array, Floats, Integers, Integers32
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import Entries, EventModel, LeftOut, leave_out_own
 from nbtext.bayes.scorer import Csr, LinearScorer, check_derived_columns
@@ -136,7 +136,7 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
     floor, unit = _floor(statistics, smoothing)
     means = statistics.occurrences / np.maximum(statistics.class_documents, 1)[of_class]
     light, heavy = _evidence(statistics.variances, means, floor)
-    scatters = _scatters(statistics.variances, floor)
+    scatters = statistics.variances > NEGLIGIBLE_VARIANCE * floor
     doubled = 2 * (statistics.variances + floor)
     bias = np.concatenate(
         (
@@ -218,16 +218,11 @@ def _remaining_moments(documents: Integers, sums: Floats, squares: Floats) -> tu
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
     """Return arrays a and b with log N(distance; 0, σ²) − log N(0; 0, ε) = a − b / (2ε)."""
     squares = distances**2
-    scatters = _scatters(variances, floor)
+    scatters = variances > NEGLIGIBLE_VARIANCE * floor
     light = -log1p(variances / floor) / 2 - np.where(
         scatters, squares / (2 * (variances + floor)), 0
     )
     return light, np.where(scatters, 0, squares)
-
-
-def _scatters(variances: Floats, floor: float) -> Mask:
-    """Return, for each variance, whether it is not negligible."""
-    return variances > NEGLIGIBLE_VARIANCE * floor
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:

@@ -245,13 +245,6 @@ def mean_f1(f1: Floats, occurrences: Floats) -> float:
     return float(found.mean()) if len(found) else 0.0
 
 
-def mean_of_known(total: float, totals: MetricTotals | MultilabelTotals) -> float | None:
-    """Return the mean over the documents whose true labels the model knows; None if there are
-    none.
-    """
-    return total / totals.n_known if totals.n_known else None
-
-
 @frozen
 class Metric(Generic[T]):
     """A metric of totals of type T, with its properties for reports, thresholds and comparisons.
@@ -353,7 +346,7 @@ METRICS: dict[str, Metric[MetricTotals]] = _by_name(
     Metric(
         "log_loss",
         "log-loss",
-        lambda totals: mean_of_known(totals.log_loss, totals),
+        lambda totals: totals.log_loss / totals.n_known if totals.n_known else None,
         is_loss=True,
         note="in nats; lower is better",
         is_compared=True,
@@ -363,7 +356,7 @@ METRICS: dict[str, Metric[MetricTotals]] = _by_name(
     Metric(
         "brier_score",
         "Brier score",
-        lambda totals: mean_of_known(totals.squared_error, totals),
+        lambda totals: totals.squared_error / totals.n_known if totals.n_known else None,
         is_loss=True,
         note="from 0 to 2; lower is better",
         of_probability=True,

@@ -397,11 +397,6 @@ class Searching:
             )
         ]
 
-    @property
-    def has_subset(self) -> bool:
-        """Whether there are enough documents to fit candidates first to SUBSET_SIZE of them."""
-        return self.n_documents > 2 * SUBSET_SIZE
-
     def get(self, candidate: Candidate) -> CorpusCounts:
         """Return the corpus of a candidate that is promising."""
         name = candidate.feature_set
@@ -534,15 +529,17 @@ class Searching:
             self.get(each)
         counting = [each for each in others[1:] if not each.is_linear]
         linear = [each for each in others if each.is_linear and self.is_small(each)]
+        # whether the candidates can be fitted to a part of the documents first
+        has_subset = self.n_documents > 2 * SUBSET_SIZE
         if self.has_accuracy:  # more features are better, and subsets do not show it
             sets = list(dict.fromkeys(each.feature_set for each in linear))
             linear.sort(key=lambda each: sets.index(each.feature_set), reverse=True)
-        elif self.has_subset:
+        elif has_subset:
             fits = [self.fit(each, SUBSET_SIZE, folds=SUBSET_FOLDS) for each in linear]
             known = [fit.result for fit in fits if fit is not None]
             known.sort(key=lambda result: (result.accuracy, -result.log_loss), reverse=True)
             linear = [result.candidate for result in known]
-        if self.has_subset:
+        if has_subset:
             linear = linear[:FINALISTS]
         found = [self.fit(each) for each in counting + linear]
         return [fit for fit in found if fit is not None]

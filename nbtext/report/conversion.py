@@ -40,7 +40,7 @@ def _write_cells(output_format: str, changed: Iterable[ChangedRows], target: Out
             records = list(_list_fields(each))
             new = [column.name for column in each.flat]
             if not names:
-                names = _list_names(fields for fields, _ in records)
+                names = list(dict.fromkeys(name for fields, _ in records for name in fields))
                 check_new(each.flat, names, each.rows.path)
                 write_and_flush([format_rows([[*names, *new]], output_format)], file)
             rows = []
@@ -63,7 +63,7 @@ def _write_columns(
         for each in changed:
             found = list(_list_fields(each))
             records = [fields for fields, _ in found]
-            names = names or _list_names(records)
+            names = names or list(dict.fromkeys(chain.from_iterable(records)))
             for fields in records:
                 _check_keys(each.rows.path, fields, names)
             rows = table_of_rows(records, names, schema, each.rows.path)
@@ -113,11 +113,6 @@ def _list_fields(each: ChangedRows) -> Iterator[tuple[dict[str, Any], int]]:
                 hint="write it in its own format, without --to",
             )
         yield fields, row
-
-
-def _list_names(records: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the keys of some rows, in the order of their first occurrence."""
-    return list(dict.fromkeys(chain.from_iterable(records)))
 
 
 def _check_keys(path: str, fields: dict[str, Any], names: list[str]) -> None:
