@@ -196,8 +196,7 @@ def solve_positive_definite(matrix: Floats, right: Floats) -> Floats | None:
 
 def round_for_products(numbers: Array) -> Floats:
     """Return numbers rounded to 22 bits of the largest one, as `multiply` needs them."""
-    largest = np.abs(numbers).max(initial=0.0)
-    unit = np.ldexp(1.0, int(np.frexp(largest)[1]) - EXACT_BITS)
+    unit = np.ldexp(1.0, int(np.frexp(np.abs(numbers).max(initial=0.0))[1]) - EXACT_BITS)
     rounded: Floats = np.rint(numbers / unit) * unit
     return rounded
 
@@ -208,6 +207,5 @@ def multiply(one: Floats, other: Floats) -> Floats:
     BLAS adds up few terms at once, so that each sum is exact, whatever its order (Ozaki, Ogita,
     Oishi and Rump, Error-free transformations of matrix multiplication, 2012).
     """
-    starts = range(0, len(other), EXACT_TERMS)
-    parts = (slice(start, start + EXACT_TERMS) for start in starts)
+    parts = (slice(start, start + EXACT_TERMS) for start in range(0, len(other), EXACT_TERMS))
     return sum((one[:, part] @ other[part] for part in parts), np.zeros((len(one), other.shape[1])))

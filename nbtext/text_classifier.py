@@ -382,8 +382,7 @@ class TextClassifier:
         prevalence` does.
         """
         estimate: Callable[[TrainedModel, list[str]], Prevalence] = load_method("prevalence")
-        texts = sklearn_compat.list_texts(X, self.fitted_.feature_settings)
-        return estimate(self.model_, texts)
+        return estimate(self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings))
 
     @property
     def model_(self) -> TrainedModel:

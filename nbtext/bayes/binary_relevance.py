@@ -188,8 +188,7 @@ def contrast_labels(scores: Floats) -> Floats:
     shares = exp(others - second[:, None])  # of all labels but the best one
     sums = shares.sum(axis=1)
     # of all labels but one, beside the best one, whose difference is 0
-    rest = 1 + exp(second)[:, None] * (sums[:, None] - shares)
-    differences -= log(rest)
+    differences -= log(1 + exp(second)[:, None] * (sums[:, None] - shares))
     differences[rows, best] = -second - log(sums)
     return np.asarray(differences + log(n_labels - 1))
 
@@ -386,10 +385,9 @@ class RelevanceLeaveOneOut(LeftOutDocuments):
     def _left(self) -> Floats:
         """t_j of each entry without all copies of the document."""
         part = self.left_out.documents
-        copies = self.left_out.all_copies
         return _check_counted(
             self.statistics.feature_occurrences[part.indices]
-            - copies[part.entry_documents] * part.counts
+            - self.left_out.all_copies[part.entry_documents] * part.counts
         )
 
     def _subtract(self, values: Array, lengths: Floats) -> Array:

@@ -52,13 +52,12 @@ def compile_dirichlet(statistics: ClassStatistics, *, smoothing: float) -> Linea
     counted = _count_once(everywhere)
     pseudo = np.repeat(share * counted, np.diff(statistics.indptr))
     default = log(share) - log(statistics.class_occurrences + share * _count_once(everywhere.sum()))
-    deltas = log1p(statistics.occurrences / pseudo)
     return LinearScorer(
         np.zeros(len(default)),
         default,
         statistics.indptr,
         statistics.classes,
-        deltas,
+        log1p(statistics.occurrences / pseudo),
         log(counted),
         np.ones(len(default)),
     )

@@ -387,8 +387,7 @@ class Batch:
             values = getattr(self, name)
             changed[name] = {places[row]: each for row, each in values.items() if row in places}
         changed["columns"] = tuple(map(take, self.columns))
-        matrix = self.matrix and self.matrix.take(kept)
-        return replace(self, **changed, matrix=matrix, rows=None)
+        return replace(self, **changed, matrix=self.matrix and self.matrix.take(kept), rows=None)
 
     def spread(self) -> Batch:
         """Return the batch with one row for each label of a soft label, which has the weight of its

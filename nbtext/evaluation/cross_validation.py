@@ -102,9 +102,8 @@ def cross_validate(
 
     def predict_fold(split: tuple[Mask, Mask]) -> Iterator[Predictions]:
         is_training, is_held_out = split
-        training = everything.without(~is_training, sample_size=size)
         return predict_documents(
-            training,
+            everything.without(~is_training, sample_size=size),
             everything.sample.take(np.flatnonzero(is_held_out)),
             corpus.sets,
             features=features,

@@ -389,8 +389,7 @@ class Evaluator:
         self, totals: MetricTotals, labels: Strings
     ) -> tuple[TargetCheck, ...] | None:
         # intervals of a proportion need documents that count once
-        is_weighed = totals.counts.dtype.kind == "f"
-        if self._targets is None or not self._targets.targets or is_weighed:
+        if self._targets is None or not self._targets.targets or totals.counts.dtype.kind == "f":
             return None
         checks = []
         for (metric, label, minimum), own in zip_longest(self._targets.targets, self._made):

@@ -290,12 +290,11 @@ def join_outcomes(parts: list[AnyOutcomes], numbers: LabelNumbers, labels: Strin
     names = [field.name for field in fields(parts[0]) if field.name != "labels"]
     if any(part.weights is not None for part in parts):
         # a document without a weight counts once, and has a text of its own
-        starts = accumulate(map(len, parts), initial=1)
         parts = [
             replace(part, weights=np.ones(len(part)), texts=-np.arange(start, start + len(part)))
             if part.weights is None
             else part
-            for part, start in zip(parts, starts, strict=False)
+            for part, start in zip(parts, accumulate(map(len, parts), initial=1), strict=False)
         ]
     else:
         names = [name for name in names if name not in ("weights", "texts")]

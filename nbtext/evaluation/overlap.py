@@ -67,8 +67,7 @@ class Overlap:
         counting = counter(settings) if batch.matrix is None else MatrixCounter(settings)
         if batch.matrix is not None and features.is_numbered and self._names is not None:
             features = name_numbered(features, self._names)
-        classes = np.zeros(len(batch), np.int32)
-        hashes = counting.count(features, classes, self._below).hashes
+        hashes = counting.count(features, np.zeros(len(batch), np.int32), self._below).hashes
         hashes = hashes[(hashes != 0) & (hashes != np.uint64(EMPTY_HASH))]
         with self._lock:
             self._n_hashed += len(hashes)

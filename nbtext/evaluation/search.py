@@ -541,8 +541,7 @@ class Searching:
             linear = [result.candidate for result in known]
         if has_subset:
             linear = linear[:FINALISTS]
-        found = [self.fit(each) for each in counting + linear]
-        return [fit for fit in found if fit is not None]
+        return [fit for fit in map(self.fit, counting + linear) if fit is not None]
 
 
 def search_model(

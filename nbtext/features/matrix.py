@@ -435,8 +435,7 @@ def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
     """Return the rows of a matrix."""
     indptr = indptr.astype(np.int64, copy=False)
     indices = indices.astype(np.int32, copy=False)
-    none = np.zeros(len(indptr) - 1, np.int64)
-    return DocumentTable.from_texts(indptr, indices, data, none)
+    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
 
 
 def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:

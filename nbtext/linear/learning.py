@@ -236,8 +236,7 @@ def _hold_out_first(
     empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
     if size:
         folds[empty[empty >= size][:: len(data) // size]] = 0
-    n_unjudged = int((class_documents == 1).sum())
-    return HeldOut(folds, n_unjudged)
+    return HeldOut(folds, int((class_documents == 1).sum()))
 
 
 def _select_strength(

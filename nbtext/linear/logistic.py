@@ -183,8 +183,7 @@ class LogisticRegression:
         # what only held-out documents hold has the weight 0: a rough fit would keep a part of it
         if start is not None:
             begin = np.where(squares[:, None] > 0, start.parameters, 0.0)
-        curvature = is_regularized + squares[:, None] / 4
-        return Minimum(*descend(objective, begin, curvature, solver))
+        return Minimum(*descend(objective, begin, is_regularized + squares[:, None] / 4, solver))
 
 
 def measure_loss(

@@ -72,8 +72,7 @@ class Ratios(NamedTuple):
         ratios = np.where(self.totals > 0, self.absent + offset, 0)
         held = np.flatnonzero(own)
         rest = np.maximum(self.totals[held] - own[held], 0)
-        shares = (own[held] + self.pseudo_count) / (rest + self.pseudo_count)
-        ratios[held] = log(shares) + offset
+        ratios[held] = log((own[held] + self.pseudo_count) / (rest + self.pseudo_count)) + offset
         return ratios**2, offset
 
 

@@ -640,8 +640,7 @@ class CorpusCounter:
         classes = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
         documents = counting.count(batch.features, classes, self._reservoir.below)
         if batch.groups:
-            groups = np.array(batch.groups, object)
-            documents = replace(documents, groups=groups[documents.rows])
+            documents = replace(documents, groups=np.array(batch.groups, object)[documents.rows])
         numbers = batch.row_numbers
         rows = None if numbers is None else np.array(numbers, np.int64)[documents.rows]
         documents = replace(documents, rows=rows)

@@ -98,8 +98,7 @@ class Predictor:
         with self._lock:
             is_first = self._is_first
             self._is_first = False
-            is_few = is_first and self._are_few(columns)
-            counting = None if is_few else self._counter
+            counting = None if is_first and self._are_few(columns) else self._counter
         if counting is None:
             return self._score_part(columns)
         return Scores(*counting.scores(columns, weighting, scorer))
@@ -108,8 +107,7 @@ class Predictor:
         vocabulary = self.model.vocabulary
         if vocabulary is None or sum(map(len, columns)) > MAX_FEW:
             return False
-        n_characters = sum(map(sum, map(text_lengths, columns)))
-        return FEATURES_PER_CHARACTER * n_characters < len(vocabulary)
+        return FEATURES_PER_CHARACTER * sum(map(sum, map(text_lengths, columns))) < len(vocabulary)
 
     def take_part(self, columns: Sequence[Sequence[str]]) -> Predictor:
         """Return the predictor of the part of the model that has the features of some texts."""

@@ -161,8 +161,7 @@ def fit_better_views(
     ):
         return None
     view = features.view.index(WORD_VIEWS[0])
-    columns = np.arange(*find_views(vocabulary, features.view)[view : view + 2])
-    words = counts.restrict(columns)
+    words = counts.restrict(np.arange(*find_views(vocabulary, features.view)[view : view + 2]))
     words = replace(words, vocabulary=take_view(vocabulary, features.view, view))
     alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate
     del words

@@ -72,7 +72,6 @@ def add_words(
     if table.is_joined:
         ranks = np.zeros(len(union), np.int32)
         ranks[placed[len(vocabulary) :]] = places  # of words, it is not read
-    longest = max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None)
     return union, WordVectors(
         words.astype(np.int32),
         table.rows[used],
@@ -81,7 +80,7 @@ def add_words(
         bounds,
         directions,
         ranks,
-        longest,
+        max((len(word) - 2 for word in further if word.startswith(BLANK)), default=None),
     )
 
 

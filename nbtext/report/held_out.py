@@ -31,10 +31,9 @@ class HeldOutPredictions:
         assert batch.folds is not None and batch.places is not None  # of cross-validation
         self._form = TASKS[batch.predictions.task].form
         rows = prediction_rows(replace(batch.predictions, separator=self._separator))
-        true = true_sets(batch.predictions)
         trues = (
             join_escaped(each, self._separator) if self._form.is_list else "".join(each)
-            for each in true
+            for each in true_sets(batch.predictions)
         )
         further = zip(trues, batch.folds.tolist(), map(shorten_text, batch.excerpts), strict=True)
         for place, row, more in zip(batch.places, rows, further, strict=True):

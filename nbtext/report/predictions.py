@@ -74,12 +74,11 @@ def predictions_result(
     """
     form = TASKS[task].form
     top_k = decisions.top_k if decisions is not None else None
-    with_sets = decisions is not None and decisions.coverage is not None
     columns = (
         "id",
         form.label,
         form.probability,
-        *((form.label_set,) if with_sets else ()),
+        *((form.label_set,) if decisions is not None and decisions.coverage is not None else ()),
         *top_columns(top_k),
     )
     check_score_names(scores, (*columns, *FURTHER_KEYS, form.label_set))

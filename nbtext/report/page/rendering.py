@@ -177,8 +177,7 @@ def _text(package: str, name: str) -> str:
 def _chart_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which defines `vegaEmbed`."""
     # its type stubs require an argument that is optional
-    library = import_module("vl_convert")
-    return str(library.javascript_bundle())
+    return str(import_module("vl_convert").javascript_bundle())
 
 
 @cache
