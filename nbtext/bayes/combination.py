@@ -352,7 +352,7 @@ def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights
             )
             at, _ = minimize(evaluate, at, lower=lower, tolerance=WEIGHT_TOLERANCE)
         weights = np.zeros(len(scores))
-        weights[kept] = at[:-1] / units
+        weights[kept] = at[:-1] * lines.scales.mean() / units
         return weights
 
     weights = fit(slice(None))
