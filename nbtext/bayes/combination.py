@@ -283,16 +283,22 @@ class Weights(NamedTuple):
     informed: Floats
 
 
-def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights:
+def fit_weights(
+    judged: JudgedDocuments,
+    *,
+    has_scales: bool = False,
+    expected: Floats | float = 1.0,
+    deviation: float = DEVIATION,
+) -> Weights:
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(scales · Σ_m w_m · scores_m / L^b + offsets), with a weak prior of
     the weights and of b. The scales of labels are 1, unless `need_scales` says that they are not
-    enough; they only help to find the weights. The weights are expected to be equal in units
-    of the mean absolute score of each part, over the documents in which it tells labels apart. If
-    these are fewer than MIN_INFORMED of all, they say too little about the weight, which is 0.
-    Scores are rounded first: without features that another document has, they differ by rounding
-    errors alone, which depend on the label.
+    enough; they only help to find the weights. What is expected of the weights is in units of the
+    mean absolute score of each part, over the documents in which it tells labels apart. If these
+    are fewer than MIN_INFORMED of all, they say too little about the weight, which is 0. Scores are
+    rounded first: without features that another document has, they differ by rounding errors alone,
+    which depend on the label.
 
     A document counts with the probability that its label is not noise, at the noise rate of
     `fit_temperature` (expectation-maximization: Dempster, Laird and Rubin 1977); else a few wrong
@@ -304,6 +310,8 @@ def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights
     judged : with scores of each part, (n_parts, n, n_classes), ordered by their contents; without
     these, the sums are not held out
     has_scales : whether labels can have scales
+    expected : (n_parts,), what the weights are expected to be in relation to each other
+    deviation : of the prior of a weight, relative to its mean
     """
     scores = judged.scores
     lengths = judged.lengths
@@ -316,6 +324,7 @@ def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights
     units = np.einsum("mnk->m", np.abs(centered[kept])) / (np.maximum(n_told[kept], 1) * n_classes)
     units[units == 0] = 1.0  # no part tells labels apart
     scaled = judged.with_scores(centered[kept] / units[:, None, None])
+    shares = np.broadcast_to(expected, len(scores))[kept]
     logs = (
         np.zeros(len(judged)) if lengths is None else log(np.maximum(lengths, 1).astype(np.float64))
     )
@@ -325,8 +334,9 @@ def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights
     def fit(rows: slice) -> Floats:
         own = scaled.take(rows)
         own_logs = logs[rows]
-        near = fit_scaled_temperature(own.with_scores(np.einsum("mnk->nk", own.scores)))
-        at = start = np.append(np.full(len(kept), 1 / (near.a * exp(near.b * middle))), near.b)
+        sums = own.with_scores(np.einsum("mnk,m->nk", own.scores, shares))
+        near = fit_scaled_temperature(sums)
+        at = start = np.append(shares / (near.a * exp(near.b * middle)), near.b)
         lower = np.append(np.zeros(len(kept)), -np.inf)
         lines = LabelLines(np.zeros(n_classes), np.ones(n_classes))
         scaling = replace(near, a=1.0, b=0.0)  # of the sums, which are scaled by it
@@ -348,7 +358,13 @@ def fit_weights(judged: JudgedDocuments, *, has_scales: bool = False) -> Weights
             else:
                 break
             evaluate = partial(
-                _evaluate, judged=own, logs=own_logs, right=right, lines=lines, expected=start
+                _evaluate,
+                judged=own,
+                logs=own_logs,
+                right=right,
+                lines=lines,
+                expected=start,
+                deviation=deviation,
             )
             at, _ = minimize(evaluate, at, lower=lower, tolerance=WEIGHT_TOLERANCE)
         weights = np.zeros(len(scores))
@@ -375,6 +391,7 @@ def _evaluate(
     right: Floats,
     lines: LabelLines,
     expected: Floats,
+    deviation: float = DEVIATION,
 ) -> tuple[float, Floats, Floats]:
     """Return the loss of `fit_weights` at (weights, b), its gradient and its expected Hessian.
 
@@ -385,7 +402,7 @@ def _evaluate(
     Projected Newton Methods for Optimization Problems with Simple Constraints, 1982).
     """
     m, n, n_classes = judged.scores.shape
-    deviations = np.append(DEVIATION * expected[:-1], PARAMETER_DEVIATIONS[1])
+    deviations = np.append(deviation * expected[:-1], PARAMETER_DEVIATIONS[1])
     distances = (at - np.append(expected[:-1], PRIOR_MEAN[1])) / deviations
     loss = dot(distances, distances) / 2
     gradient = distances / deviations

@@ -202,6 +202,22 @@ def test_weights_are_the_minimum_of_the_loss() -> None:
     np.testing.assert_allclose(shares, best[:3] / best[:3].sum(), atol=0.03)
 
 
+def test_few_documents_follow_what_is_expected() -> None:
+    """Many documents do not: their weights are those without an expectation."""
+    scores, lengths, classes = make_scores(4000)
+    judged = JudgedDocuments(scores, lengths, classes, None, np.arange(len(classes)))
+    units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
+
+    def share(rows: slice, **given: Any) -> float:
+        weights = fit_weights(judged.take(rows), **given).weights * units
+        return float(weights[1] / weights.sum())
+
+    few, many = slice(12), slice(None)
+    expected = {"expected": np.array([1.0, 5.0, 1.0]), "deviation": 0.25}
+    assert share(few, **expected) > 0.6 > share(few)
+    assert share(many, **expected) == pytest.approx(share(many), abs=0.1)
+
+
 def fit_jointly(scores: Any, classes: Any) -> Any:
     """Shares of the weights that minimize the mean of −log((1 − noise) · softmax(Σ w · scores +
     offsets) + noise / K).
