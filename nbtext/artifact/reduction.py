@@ -447,7 +447,7 @@ def _judge(
         goals=replace(
             goals,
             adjusts_prior=has_adjustment,
-            has_scales=has_adjustment and calibration.label_scales is not None,
+            has_scales=calibration.label_scales is not None,
         ),
     )
     if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:

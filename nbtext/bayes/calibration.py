@@ -25,7 +25,7 @@ from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import log_posterior, subtract_maxima
 from nbtext.errors import ModelError
 from nbtext.numerics import dot, exp, log, log1p, power, sigmoid, softplus
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 
 # The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has
 # temperature 1, a longer one a higher temperature, and few labels are noise. The prior matters if
@@ -78,7 +78,7 @@ class TemperatureScaling:
         return log(probabilities)
 
 
-@frozen(eq=False)
+@frozen_object
 class Calibration:
     """Parameters that turn scores into probabilities and decisions. They are fitted to
     leave-one-out scores.

@@ -287,7 +287,7 @@ def need_scales(judged: JudgedDocuments, offsets: Floats | float) -> bool:
     return bool((slopes**2 / information).sum() > judged.n_classes)
 
 
-def fit_label_lines(judged: JudgedDocuments, start: LabelLines | None = None) -> LabelLines:
+def fit_label_lines(judged: JudgedDocuments, start: LabelLines) -> LabelLines:
     """Return the offset and the scale of each label that minimize log-loss.
 
     The prior of an offset is around 0, that of a scale around 1. Newton's method needs products of
@@ -295,7 +295,7 @@ def fit_label_lines(judged: JudgedDocuments, start: LabelLines | None = None) ->
 
     judged  with scores in nats, whose mean over the labels is 0; of more than two labels: with two,
             an offset and a temperature do the same
-    start   from which the search starts; None: offsets of 0, and scales of 1
+    start   from which the search starts
 
     Source: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, 2017, section
     4.2 (vector scaling).
@@ -338,10 +338,8 @@ def fit_label_lines(judged: JudgedDocuments, start: LabelLines | None = None) ->
         scale = np.stack((np.einsum("ki->k", curvatures), squares)) + precisions
         return solve_by_conjugate_gradients(multiply_hessian, gradient * n, scale=scale.ravel())
 
-    known = np.zeros((2, judged.n_classes))
-    if start is not None:
-        known[:] = start.offsets, start.scales - 1
-    at, _ = minimize(evaluate, known.ravel(), solve=solve, tolerance=LINE_TOLERANCE)
+    known = np.append(start.offsets, start.scales - 1)
+    at, _ = minimize(evaluate, known, solve=solve, tolerance=LINE_TOLERANCE)
     offsets, changes = at.reshape(2, -1)
     return LabelLines(offsets - offsets.mean(), np.maximum(1 + changes, MIN_LABEL_SCALE))
 

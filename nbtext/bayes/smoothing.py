@@ -225,18 +225,18 @@ def _fit_labels(
     """
     temperature = known.temperature
     assert temperature is not None  # for the types
-    ones = np.ones(judged.n_classes)
-    scales = ones if known.label_scales is None else known.label_scales
     offsets = known.prior_adjustment
     if offsets is not None and not keeps_temperature:
-        scaled = judged.with_scores(center(judged.scores) * scales)
+        scaled = judged.with_scores(known.scale(judged.scores))
         temperature = fit_scaled_temperature(scaled, near=temperature, offsets=offsets)
         temperature = _limit_noise(temperature, judged)
     found = Calibration(temperature)
     if is_scaled:
-        start = LabelLines(0 * ones if offsets is None else offsets, scales)
-        offsets, scales = fit_label_lines(_divide(judged, found), start)
-        found = replace(found, label_scales=scales)
+        assert offsets is not None  # they were fitted without scales before
+        scales = np.ones(len(offsets)) if known.label_scales is None else known.label_scales
+        lines = fit_label_lines(_divide(judged, found), LabelLines(offsets, scales))
+        offsets = lines.offsets
+        found = replace(found, label_scales=lines.scales)
     offsets = fit_prior_adjustment(judged.calibrate(found.log_posterior), start=offsets)
     return replace(found, prior_adjustment=offsets)
 

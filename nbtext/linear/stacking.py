@@ -22,7 +22,7 @@ import numpy as np
 from nbtext.arrays import Floats, Floats32, Integers, Integers32
 from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.combination import fit_weights
+from nbtext.bayes.combination import DEVIATION, fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -149,10 +149,13 @@ class Stack:
             self._fitted.append(Fitted(Part(name, VECTORS, C=VARIANCE), self._fitted[0].view))
         # before weights are fitted; without folds, the regression needs the fewest documents
         n_parts = len(self._fitted)
-        self._first_weights = [1 / n_parts] * n_parts
+        weights = [1 / n_parts] * n_parts
+        self._deviation = DEVIATION
         if self._regression is not None:
-            self._first_weights = [0.0] * (n_parts - 1) + [1.0]
-        self.weigh(self._first_weights)
+            weights = [0.0] * (n_parts - 1) + [1.0]
+            self._deviation = VECTORS_DEVIATION
+        self._expected = np.where(np.array(weights) == 1, VECTORS_EXPECTED, 1.0)
+        self.weigh(weights)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -206,21 +209,17 @@ class Stack:
         kept = np.arange(len(scores))
         units = np.abs(scores - scores.mean(axis=2, keepdims=True)).mean(axis=(1, 2))
         while True:
-            found = fit_weights(judged.with_scores(scores[kept]), **self._prior(kept))
+            found = fit_weights(
+                judged.with_scores(scores[kept]),
+                expected=self._expected[kept],
+                deviation=self._deviation,
+            )
             shares = found.weights * units[kept]
             if shares.min() >= MIN_SHARE * shares.sum():
                 break
             kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
         self.weigh(np.bincount(kept, found.weights, len(scores)).tolist())
         return found.held_out
-
-    def _prior(self, kept: Integers) -> dict[str, Any]:
-        """Return what `fit_weights` expects of some parts."""
-        if self._regression is None:
-            return {}
-        is_vectors = np.array([self._fitted[number].part.model == VECTORS for number in kept])
-        expected = np.where(is_vectors, VECTORS_EXPECTED, 1.0)
-        return {"expected": expected, "deviation": VECTORS_DEVIATION}
 
     def score_parts(self, folds: Integers32, solver: SolverSettings) -> Floats:
         """Choose the Naive Bayes model of each view, and return the scores of each part.

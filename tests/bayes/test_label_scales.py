@@ -16,6 +16,7 @@ from nbtext.bayes.combination import combine, fit_weights, list_parts
 from nbtext.bayes.decision_offsets import (
     OFFSET_DEVIATION,
     SCALE_DEVIATION,
+    LabelLines,
     fit_label_lines,
     need_scales,
 )
@@ -48,7 +49,10 @@ def test_lines_are_the_minimum_of_the_loss(is_weighted: bool) -> None:
         return float(prior.sum() / 2 - weights @ own)
 
     best = scipy_minimize(loss, np.repeat([0.0, 1.0], 4), method="L-BFGS-B", tol=1e-12).x
-    found = fit_label_lines(replace(judged, weights=weights if is_weighted else None))
+    found = fit_label_lines(
+        replace(judged, weights=weights if is_weighted else None),
+        LabelLines(np.zeros(4), np.ones(4)),
+    )
     assert loss(np.ravel(found)) == pytest.approx(loss(best), abs=0.01)
     np.testing.assert_allclose(found.scales, best[4:], atol=0.02)
     again = fit_label_lines(replace(judged, weights=weights if is_weighted else None), found)

@@ -75,7 +75,7 @@ def test_evaluating_says_what_happens_to_evaluated_documents(nbtext: Any, table:
     nbtext("train t.csv -o m").ok()
     table.with_name("e.csv").write_text("text,label\nred car,a\n!,b\n")
     said = nbtext("evaluate e.csv -m m").ok().err
-    assert said.startswith("1 of 2 documents holds no known word: the label is what the model ")
+    assert said.startswith("1 of 2 documents holds no known word: the label is that of an empty ")
     table.with_name("e.csv").write_text("text,label\n?,a\n!,b\n")
     assert (
         nbtext("evaluate e.csv -m m").ok().err.startswith("2 of 2 documents hold no known word: ")
