@@ -109,11 +109,6 @@ class Calibration:
     mean_posteriors: MeanPosteriors | None = None
     label_scales: Annotated[Floats | None, Limits(MIN_LABEL_SCALE, 100, (N_LABELS,))] = None
 
-    @property
-    def offsets(self) -> Floats | float:
-        """The prior adjustment; 0 if there is none."""
-        return 0.0 if self.prior_adjustment is None else self.prior_adjustment
-
     def scale(self, scores: Floats) -> Floats:
         """Return scores times the scales of the labels, (…, n_classes)."""
         return scores if self.label_scales is None else center(scores) * self.label_scales

@@ -264,7 +264,7 @@ class LabelLines(NamedTuple):
     scales: Floats
 
 
-def need_scales(judged: JudgedDocuments, offsets: Floats | float) -> bool:
+def need_scales(judged: JudgedDocuments, offsets: Floats | None) -> bool:
     """Return whether the labels need different scales: whether the sum of the score statistics of
     all labels is larger than its expectation if they do not.
 
@@ -276,7 +276,7 @@ def need_scales(judged: JudgedDocuments, offsets: Floats | float) -> bool:
     if judged.n_classes == 2:
         return False
     scores = judged.scores
-    residuals = exp(normalized(scores + offsets))
+    residuals = exp(normalized(scores if offsets is None else scores + offsets))
     curvatures = judged.weigh((residuals * (1 - residuals)).T)
     residuals[np.arange(len(judged)), judged.classes] -= 1
     slopes = np.einsum("ki,ik->k", judged.weigh(residuals.T), scores)

@@ -193,7 +193,7 @@ def adjust_labels(judged: JudgedDocuments, temperature: TemperatureScaling) -> C
     middle = len(judged) // 2
     halves = judged.take(slice(middle)), judged.take(slice(middle, None))
     for is_scaled in (False, True)[: 2 * min(middle, 1)]:
-        if is_scaled and not need_scales(_divide(judged, whole), whole.offsets):
+        if is_scaled and not need_scales(_divide(judged, whole), whole.prior_adjustment):
             break
         for _ in range(LABEL_ROUNDS):
             whole = _fit_labels(judged, whole, is_scaled=is_scaled)

@@ -61,8 +61,8 @@ def test_lines_are_the_minimum_of_the_loss(is_weighted: bool) -> None:
 
 def test_scales_are_needed_where_they_differ() -> None:
     """With two labels, a temperature and an offset do the same."""
-    assert need_scales(make_judged(SCALES), 0.0)
-    assert not need_scales(make_judged(np.array([0.2, 1.0])), 0.0)
+    assert need_scales(make_judged(SCALES), None)
+    assert not need_scales(make_judged(np.array([0.2, 1.0])), None)
 
 
 def test_labels_get_scales_that_pay() -> None:
