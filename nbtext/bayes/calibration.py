@@ -18,7 +18,7 @@ from nbtext.arrays import (
     Mask,
 )
 from nbtext.bayes.conformal import Quantiles
-from nbtext.bayes.decision_offsets import MIN_LABEL_SCALE, WITHHELD
+from nbtext.bayes.decision_offsets import MAX_LABEL_SCALE, MIN_LABEL_SCALE, WITHHELD
 from nbtext.bayes.judged_documents import JudgedDocuments
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prevalence import MeanPosteriors
@@ -107,7 +107,9 @@ class Calibration:
     likelihoods: Quantiles | None = None
     outlier_threshold: float | None = None
     mean_posteriors: MeanPosteriors | None = None
-    label_scales: Annotated[Floats | None, Limits(MIN_LABEL_SCALE, 100, (N_LABELS,))] = None
+    label_scales: Annotated[
+        Floats | None, Limits(MIN_LABEL_SCALE, MAX_LABEL_SCALE, (N_LABELS,))
+    ] = None
 
     def scale(self, scores: Floats) -> Floats:
         """Return scores times the scales of the labels, (…, n_classes)."""

@@ -293,9 +293,9 @@ def fit_weights(
     """Fit weights >= 0 by log-loss; return them, and sums of scores that are held out from the fit.
 
     The loss is that of softmax(scales · Σ_m w_m · scores_m / L^b + offsets), with a weak prior of
-    the weights and of b. The scales of labels are 1, unless `need_scales` says that they are not
-    enough; they only help to find the weights. What is expected of the weights is in units of the
-    mean absolute score of each part, over the documents in which it tells labels apart. If these
+    the weights and of b. The scales of the labels are fitted only if `need_scales` finds that they
+    differ, else they are 1; they are not returned. The expected weights are in units of the mean
+    absolute score of each part, over the documents in which it tells labels apart. If these
     are fewer than MIN_INFORMED of all, they say too little about the weight, which is 0. Scores are
     rounded first: without features that another document has, they differ by rounding errors alone,
     which depend on the label.
@@ -309,9 +309,10 @@ def fit_weights(
     ----------
     judged : with scores of each part, (n_parts, n, n_classes), ordered by their contents; without
     these, the sums are not held out
-    has_scales : whether labels can have scales
-    expected : (n_parts,), what the weights are expected to be in relation to each other
-    deviation : of the prior of a weight, relative to its mean
+    has_scales : whether scales of labels are tried
+    expected : (n_parts,), means of the priors of the weights, up to a common factor; a number: all
+    are equal
+    deviation : standard deviation of the prior of a weight, relative to its mean
     """
     scores = judged.scores
     lengths = judged.lengths

@@ -40,6 +40,7 @@ OFFSET_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 # with 0.7.
 SCALE_DEVIATION = 0.2
 MIN_LABEL_SCALE = 0.01
+MAX_LABEL_SCALE = 100.0
 LINE_TOLERANCE = 1e-5  # of the loss, in nats
 # Of one of a linear model, whose scores are of documents in folds: with 70 labels or more, most
 # have few of these. The log-loss of other training documents is 0.312 on banking77, 0.342 on
@@ -255,7 +256,8 @@ def fit_prior_adjustment(
 
 
 class LabelLines(NamedTuple):
-    """What log-probabilities of labels are made of scores by: softmax(scales · scores + offsets).
+    """A line for each label, by which scores become probabilities: softmax(scales · scores +
+    offsets).
 
     offsets, scales  (n_classes,)
     """
@@ -270,6 +272,9 @@ def need_scales(judged: JudgedDocuments, offsets: Floats | None) -> bool:
 
     See `fit_label_lines`. The offsets would be fitted again with the scales, so each statistic is
     that of a scale with the offset of its label.
+
+    judged   with centered scores in nats, (n_documents, n_classes); with two labels, it is False
+    offsets  (n_classes,), added to the scores; None: 0
 
     Source: Rao, Large sample tests of statistical hypotheses concerning several parameters, 1948.
     """
@@ -341,7 +346,9 @@ def fit_label_lines(judged: JudgedDocuments, start: LabelLines) -> LabelLines:
     known = np.append(start.offsets, start.scales - 1)
     at, _ = minimize(evaluate, known, solve=solve, tolerance=LINE_TOLERANCE)
     offsets, changes = at.reshape(2, -1)
-    return LabelLines(offsets - offsets.mean(), np.maximum(1 + changes, MIN_LABEL_SCALE))
+    return LabelLines(
+        offsets - offsets.mean(), np.clip(1 + changes, MIN_LABEL_SCALE, MAX_LABEL_SCALE)
+    )
 
 
 WITHHELD = -1  # in the place of a class, where a target of precision leaves no label

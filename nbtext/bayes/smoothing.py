@@ -185,11 +185,18 @@ def adjust_labels(judged: JudgedDocuments, temperature: TemperatureScaling) -> C
 
     The temperature is fitted again with them, because without them it is that of other scores.
 
-    judged       with scores that are not in nats
+    judged       with scores that are not in nats, in random order
     temperature  that of the scores alone
+
+    Source: Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, 2017, section
+    4.2 (vector scaling).
     """
+
+    def measure(part: JudgedDocuments, calibration: Calibration) -> float:
+        return -float(part.weigh(part.calibrate(calibration.log_posterior).own).sum())
+
     best = whole = Calibration(temperature)
-    least = judged.calibrate(best.log_posterior).losses().sum()
+    least = measure(judged, best)
     middle = len(judged) // 2
     halves = judged.take(slice(middle)), judged.take(slice(middle, None))
     for is_scaled in (False, True)[: 2 * min(middle, 1)]:
@@ -200,9 +207,10 @@ def adjust_labels(judged: JudgedDocuments, temperature: TemperatureScaling) -> C
         loss = 0.0
         for half, other in (halves, halves[::-1]):
             own = _fit_labels(half, whole, is_scaled=is_scaled, keeps_temperature=True)
-            loss += other.calibrate(own.log_posterior).losses().sum()
+            loss += measure(other, own)
         if loss < least:
-            best, least = whole, loss
+            best = whole
+            least = loss
     return best
 
 

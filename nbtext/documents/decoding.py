@@ -183,7 +183,7 @@ def encoding_of(settings: InputSettings) -> Encoding:
     codec = find_codec(name, is_web=False)
     if codec is None:
         raise SettingsError(
-            f"there is no encoding {name!r}", where="encoding", hint="try utf-8, latin-1 or cp1252"
+            f"unknown encoding {name!r}", where="encoding", hint="try utf-8, latin-1 or cp1252"
         )
     return Encoding(CODECS_WITHOUT_BOM.get(codec, codec), settings.encoding is not None)
 

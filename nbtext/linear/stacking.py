@@ -22,7 +22,7 @@ import numpy as np
 from nbtext.arrays import Floats, Floats32, Integers, Integers32
 from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.combination import DEVIATION, fit_weights
+from nbtext.bayes.combination import DEVIATION, Weights, fit_weights
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.diagnostics import Part
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -203,14 +203,14 @@ class Stack:
         held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
         scores = self.score_parts(folds, solver)
         judged = JudgedDocuments.of(self._data.table, scores, None, held_out)
-        weights, found = _fit_shares(judged, np.ones(len(scores)), DEVIATION)
+        found = _fit_shares(judged, np.ones(len(scores)), DEVIATION)
         if self._regression is not None:
             expected = np.append(np.ones(len(scores) - 1), VECTORS_EXPECTED)
-            others, theirs = _fit_shares(judged, expected, VECTORS_DEVIATION)
-            if not _pays(judged, found, theirs):
-                weights, found = others, theirs
-        self.weigh(weights.tolist())
-        return found
+            other = _fit_shares(judged, expected, VECTORS_DEVIATION)
+            if not _pays(judged, found.held_out, other.held_out):
+                found = other
+        self.weigh(found.weights.tolist())
+        return found.held_out
 
     def score_parts(self, folds: Integers32, solver: SolverSettings) -> Floats:
         """Choose the Naive Bayes model of each view, and return the scores of each part.
@@ -416,10 +416,8 @@ def _measure(scores: Floats, documents: DocumentTable) -> float:
     return judged.mean(log_p.argmax(axis=1) == judged.classes)
 
 
-def _fit_shares(
-    judged: JudgedDocuments, expected: Floats, deviation: float
-) -> tuple[Floats, Floats]:
-    """Return the weight of each part, (n_parts,), and scores that are held out from their fit.
+def _fit_shares(judged: JudgedDocuments, expected: Floats, deviation: float) -> Weights:
+    """Fit the weights of all parts.
 
     The part with the smallest share is left out as long as it is too small. See `fit_weights`.
     """
@@ -434,7 +432,7 @@ def _fit_shares(
         if shares.min() >= MIN_SHARE * shares.sum():
             weights = np.zeros(len(scores))
             weights[kept] = found.weights
-            return weights, found.held_out
+            return found._replace(weights=weights)
         kept = np.delete(kept, shares.argmin() if shares.all() else np.flatnonzero(shares == 0))
 
 

@@ -212,7 +212,8 @@ def test_few_documents_follow_what_is_expected() -> None:
         weights = fit_weights(judged.take(rows), **given).weights * units
         return float(weights[1] / weights.sum())
 
-    few, many = slice(12), slice(None)
+    few = slice(12)
+    many = slice(None)
     expected = {"expected": np.array([1.0, 5.0, 1.0]), "deviation": 0.25}
     assert share(few, **expected) > 0.6 > share(few)
     assert share(many, **expected) == pytest.approx(share(many), abs=0.1)

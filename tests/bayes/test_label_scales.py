@@ -79,6 +79,9 @@ def test_labels_get_scales_that_pay() -> None:
     equal = [make_judged(np.ones(4), seed=seed) for seed in range(5)]
     found = [adjust_labels(each, fit_scaled_temperature(each)).label_scales for each in equal]
     assert found.count(None) >= 4
+    # that a document counts as two is that it is there twice
+    twice = replace(judged, weights=np.full(len(judged), 2))
+    assert adjust_labels(twice, temperature).label_scales is not None
     one = judged.take(slice(1))
     assert adjust_labels(one, temperature).prior_adjustment is None
 

@@ -49,7 +49,7 @@ def test_an_unknown_encoding_of_a_mail_is_named(nbtext: Any, model: str, tmp_pat
         ]
     assert ran.out.count("trash") == 4
     assert nbtext(f"predict d -m {model} --encoding cp437").err == ""
-    nbtext(f"predict d -m {model} --encoding klingon").refused(2, "there is no encoding 'klingon'")
+    nbtext(f"predict d -m {model} --encoding klingon").refused(2, "unknown encoding 'klingon'")
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])

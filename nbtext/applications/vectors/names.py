@@ -88,7 +88,7 @@ def train_by_names(given: Training) -> TrainedModel:
             model_input = source.model_input
     fitted = fit_names(counts, features, settings, jobs=given.jobs)
     given.say(
-        "the accuracy is not estimated, because there is no labeled document; measure it with nbtext evaluate"
+        "the accuracy is not estimated, because there are no labeled documents; nbtext evaluate measures it on some"
     )
     return make_trained_model(replace(fitted, input=model_input), None)
 

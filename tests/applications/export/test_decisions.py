@@ -13,6 +13,7 @@ from demo_models import ask_c, ask_javascript, documents, exported, predicted
 from nbtext.applications.export.command import EXPORTERS
 from nbtext.applications.export.exporter import Exporter
 from nbtext.applications.export.javascript import javascript
+from nbtext.artifact.model import drop_counts
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import Analyzer
@@ -130,3 +131,22 @@ def test_labels_are_those_of_predict(
         return
     labels = [each[0] if each else None for each in predicted(classifier, TEXTS).labels]
     assert ask(form, classifier, node, cc, tmp_path) == labels
+
+
+@pytest.mark.parametrize("is_small", [False, True])
+def test_combinations_with_scales_of_labels(
+    node: str, cc: str, tmp_path: Path, is_small: bool
+) -> None:
+    """In several views, also with weights in 8 bits, as in the file that `train` writes."""
+    trained = fit("combined").model_
+    trained = drop_counts(trained) if is_small else trained
+    fitted = trained.fitted
+    scales = np.linspace(0.3, 2.0, len(fitted.labels))
+    calibration = replace(fitted.calibration, label_scales=scales)
+    fitted = replace(fitted, task=replace(fitted.task, calibration=calibration))
+    counts = None if is_small else fit("combined").counts_
+    classifier = TextClassifier.from_model(make_trained_model(fitted, counts))
+    labels = [each[0] for each in predicted(classifier, TEXTS).labels]
+    assert labels != [each[0] for each in predicted(fit("combined"), TEXTS).labels]
+    for form in ("js", "c"):
+        assert ask(form, classifier, node, cc, tmp_path) == labels
