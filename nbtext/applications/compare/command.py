@@ -14,7 +14,7 @@ from nbtext.cli.command import command, refuse_settings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.features.settings import FeatureSettings
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import part, setting
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Compare:
     """The settings of `nbtext compare`."""
 
-    sources: tuple[str, ...] = options.sources()
-    model_files: tuple[str, ...] = setting(
+    sources: Strings = options.sources()
+    model_files: Strings = setting(
         (),
         "Trained model to compare; give -m at least twice.",
         flags=("-m", "--model-file"),

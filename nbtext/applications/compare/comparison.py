@@ -28,6 +28,7 @@ from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.source_counting import OnBatch, check_fields
 from nbtext.model.source_prediction import batch_predictor, map_batches
 from nbtext.model.tasks import TASKS
+from nbtext.records import Strings
 
 
 class NamedModel(NamedTuple):
@@ -88,12 +89,12 @@ class Comparison(NamedTuple):
     """
 
     documents: int
-    labels: tuple[str, ...]
+    labels: Strings
     unknown_label: int
     results: tuple[ComparedModel, ...]
     tests: tuple[PairedTest, ...]
     metrics: tuple[Metric[Any], ...]
-    notes: tuple[str, ...] = ()
+    notes: Strings = ()
 
 
 def compare_models(

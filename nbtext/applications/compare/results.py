@@ -11,6 +11,7 @@ from nbtext.applications.compare.learning_curves import UNKNOWN_LABEL, LearningC
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.metrics import CURVES
+from nbtext.records import Strings
 from nbtext.report.evaluation import format_unknown
 from nbtext.report.page.rendering import Chart, render_page
 from nbtext.report.records import finite
@@ -34,7 +35,7 @@ class Overview(NamedTuple):
 
     title: str
     summary: str
-    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]]
+    tables: list[tuple[Strings, list[Strings]]]
     sentences: list[str]
     charts: list[Chart]
 

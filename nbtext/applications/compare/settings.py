@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbtext.bayes.settings import BEST
 from nbtext.errors import SettingsError, suggest
 from nbtext.evaluation.settings import models_to_compare
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import Settings, parse_names, setting
 
 
@@ -25,7 +25,7 @@ class CurveSettings(Settings):
 
     TITLE = "Models to train"
 
-    models: tuple[str, ...] | None = setting(
+    models: Strings | None = setting(
         None,
         "Models to train and compare, such as multinomial,svm (see `nbtext train`).",
         parse=parse_names,

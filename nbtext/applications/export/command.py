@@ -13,7 +13,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError
 from nbtext.model.word_pieces import leave_out_pieces
 from nbtext.output import atomic_output, escape_formulas
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import check_kind
 from nbtext.settings import Needs, part, setting
 
@@ -35,7 +35,7 @@ class Export:
         metavar="FORMAT",
     )
     max_model_bytes: int | None = options.max_model_bytes()
-    documents: tuple[str, ...] = setting(
+    documents: Strings = setting(
         (),
         "Labeled documents that the model was not trained on; may be repeated. A smaller model is calibrated and "
         "estimated on them. Without them, and without --keep-sample in training, it keeps the calibration.",

@@ -17,7 +17,7 @@ from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel, View
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import check_kind, left_out, list_applications
 from nbtext.settings import list_settings
 
@@ -45,11 +45,11 @@ class Exporter:
               model with another one is refused.
     """
 
-    suffixes: tuple[str, ...]
+    suffixes: Strings
     summary: str
     check: Callable[[FittedModel], None]
     write: Callable[[FittedModel], Iterator[bytes]]
-    decides: tuple[str, ...] = ()
+    decides: Strings = ()
 
     def check_model(self, model: FittedModel) -> None:
         """Raise ModelError if the format does not support a model, or what decides on its

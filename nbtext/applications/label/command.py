@@ -12,7 +12,7 @@ from nbtext.documents.formats import FORMATS, check_suffix
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import SettingsError, number_of
 from nbtext.output import STANDARD_OUTPUT_PATHS
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import load_method
 from nbtext.settings import Excludes, Needs, parse_names, setting
 
@@ -27,7 +27,7 @@ LEFT_OUT = str.split("escape label_field exclude separate_fields weight_field")
 class Label:
     """The settings of `nbtext label`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     model: str | None = setting(
         None,
         "Model file that predicts the labels at the start. It is not changed.",
@@ -41,13 +41,13 @@ class Label:
         file="output",
         is_required=True,
     )
-    labels: tuple[str, ...] = setting(
+    labels: Strings = setting(
         (),
         "Labels to choose from at the start. More can be added while labeling.",
         parse=parse_names,
         metavar="LABEL,LABEL…",
     )
-    vectors: tuple[str, ...] = setting(
+    vectors: Strings = setting(
         (),
         "Table of word vectors, by which the model also knows words that no labeled document has; see `nbtext train --vectors`.",
         file="input",

@@ -22,7 +22,7 @@ from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.output import convert_errors
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen, frozen_object
 
 DOCUMENTS_COUNTED_AT_ONCE = 512  # documents that are counted together
 ANSWERS_HINT = "name another file with -o"
@@ -36,10 +36,10 @@ class PoolDocument(NamedTuple):
     """A document to label: its id, and the text of each field."""
 
     id: str
-    texts: tuple[str, ...]
+    texts: Strings
 
 
-@frozen(eq=False)
+@frozen_object
 class Pool:
     """Documents to label.
 
@@ -108,9 +108,9 @@ class Answer:
     """
 
     document: PoolDocument
-    labels: tuple[str, ...]
+    labels: Strings
     line: bytes
-    keys: tuple[str, ...] = ()
+    keys: Strings = ()
 
 
 class AnswerFile:
@@ -152,16 +152,14 @@ class AnswerFile:
         # if another program puts a file in its place, `found` gets those of that file, too
         self.answers = found.copy()
 
-    def order_labels(self, last: tuple[str, ...] = ()) -> list[str]:
+    def order_labels(self, last: Strings = ()) -> list[str]:
         """Return the labels in the order of their keys, with those of an answer that comes next."""
         order: dict[str, None] = {}
         for answer in self.answers:
             order = dict.fromkeys((*answer.keys, *order, *answer.labels))
         return list(dict.fromkeys((*order, *last)))
 
-    def append(
-        self, document: PoolDocument, labels: tuple[str, ...], order: Sequence[str] = ()
-    ) -> None:
+    def append(self, document: PoolDocument, labels: Strings, order: Sequence[str] = ()) -> None:
         """Add an answer; NbtextError if it cannot be written, or the file is another one by now.
 
         order  all labels, in the order of their keys, which the next session has again

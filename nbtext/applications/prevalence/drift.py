@@ -16,7 +16,7 @@ from nbtext.arrays import Floats, Integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.features.document_table import DocumentTable
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 RIDGE = 1e-12  # of a covariance without full rank, relative to its trace
 # Standard deviations from which a feature deviates. Between halves of 20 Newsgroups, RT-s, the SMS
@@ -34,7 +34,7 @@ MAX_DRIFT = 0.075
 MIN_DRIFT = 0.01
 
 
-@frozen(eq=False)
+@frozen_object
 class WordDrift:
     """How the features of unlabeled documents deviate from the mixture.
 

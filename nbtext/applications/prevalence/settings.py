@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtext.cli import options
 from nbtext.documents.settings import InputSettings
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import setting
 
 
@@ -12,7 +12,7 @@ from nbtext.settings import setting
 class PrevalenceSettings:
     """The settings of `nbtext prevalence`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     model: str = options.model_file()
     group_field: str | None = setting(
         None,

@@ -29,7 +29,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts, LabelSet
 from nbtext.model.source_counting import CountingTask, OnBatch, count_blocks, source_features
 from nbtext.numerics import log
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen, frozen_object
 
 MAX_BLOCK_ROWS = 1 << 32  # documents of a block
 MAX_BLOCKS = 1 << 30  # blocks of a source
@@ -52,7 +52,7 @@ class ReviewedDocument:
     number: int
     id: str
     place: str
-    labels: tuple[str, ...] | None
+    labels: Strings | None
     problem: str | None = None
     text: str = ""
 
@@ -62,7 +62,7 @@ class ReviewedDocument:
         return self.number >= MAX_BLOCKS * MAX_BLOCK_ROWS
 
 
-@frozen(eq=False)
+@frozen_object
 class ReviewedCorpus:
     """The documents of one or two sources.
 

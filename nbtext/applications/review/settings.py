@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbtext.cli import options
 from nbtext.documents.settings import InputSettings
 from nbtext.features.settings import AFTER_COUNTING, FeatureSettings
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import part, setting
 
 # in the order in which equally certain ones are listed
@@ -18,13 +18,13 @@ FINDINGS = tuple(
 class Review:
     """The settings of `nbtext review`."""
 
-    sources: tuple[str, ...] = options.sources()
+    sources: Strings = options.sources()
     against: str | None = setting(
         None,
         "Other documents, such as the test documents. Report the documents of SOURCE that are also there.",
         file="source",
     )
-    only: tuple[str, ...] = setting(
+    only: Strings = setting(
         (),
         "Report only this kind of finding; may be repeated.",
         choices=FINDINGS,

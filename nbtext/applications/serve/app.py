@@ -28,7 +28,7 @@ from nbtext.applications.serve.requests import JSON, JSONL, Documents
 from nbtext.applications.serve.settings import ServeSettings
 from nbtext.errors import OutputError
 from nbtext.output import convert_errors
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -52,7 +52,7 @@ OPEN = [
 ]
 
 
-@frozen(eq=False)
+@frozen_object
 class Service:
     """The endpoints, and what they share.
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from nbtext.applications.serve.models import Answers, ServedModel
 from nbtext.documents.batch import Batch, join_batches
 from nbtext.model.settings import DecisionSettings
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 # predicted together; a larger request is split, so that others get their turn
 MAX_BATCH_DOCUMENTS = 512
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 _Group = tuple[ServedModel, Answers]  # whose jobs can be computed together
 
 
-@frozen(eq=False)
+@frozen_object
 class _Job:
     """Documents of one request, their share of what is computed together, and the future of their
     encoded records.

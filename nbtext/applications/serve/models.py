@@ -31,7 +31,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictions import Predictions
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.records import frozen
+from nbtext.records import frozen, frozen_object
 from nbtext.report.explanation import MarkedText, explanation_record, highlight, part_weights
 from nbtext.report.predictions import prediction_records
 from nbtext.settings import Settings, setting
@@ -192,7 +192,7 @@ def _answer(batch: Batch, settings: Answers) -> list[bytes]:
     return _engine.answer(batch, settings)
 
 
-@frozen(eq=False)
+@frozen_object
 class ServedModel:
     """A loaded model; several threads may share it.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbtext.documents.settings import read_small_file
 from nbtext.errors import InputError, SettingsError
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.settings import Needs, Settings, setting
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -51,7 +51,7 @@ class ServeSettings(Settings):
         False,
         "Allow a non-loopback --host without --token-file: everybody who reaches it may use it.",
     )
-    allowed_hosts: tuple[str, ...] = setting(
+    allowed_hosts: Strings = setting(
         (),
         "Also accept requests with this name in the Host header, such as that of a reverse proxy; may be repeated. "
         "If it is given, or on a loopback address, names other than those of this machine are refused.",

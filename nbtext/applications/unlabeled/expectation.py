@@ -36,7 +36,7 @@ from nbtext.model.posteriors import compute_posteriors
 from nbtext.numerics import exp, log, log1p
 from nbtext.output import note_phase
 from nbtext.parallel import parallel_calls
-from nbtext.records import frozen
+from nbtext.records import frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,7 +56,7 @@ class Trial(NamedTuple):
         return self.selection.estimate.log_loss if self.selection.estimate is not None else math.inf
 
 
-@frozen(eq=False)
+@frozen_object
 class HeldOutFolds:
     """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and
     scored.
@@ -207,7 +207,7 @@ DENSITIES = {
 }
 
 
-@frozen(eq=False)
+@frozen_object
 class Mixture:
     """The result of expectation-maximization.
 
@@ -222,7 +222,7 @@ class Mixture:
     log_likelihoods: tuple[float, ...]
 
 
-@frozen(eq=False)
+@frozen_object
 class ExpectationMaximization:
     """Fits a model to labeled documents, and to unlabeled documents by the probabilities of their
     labels.
