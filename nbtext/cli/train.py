@@ -118,7 +118,7 @@ def train(given: Train) -> None:
         if not (
             given.run.quiet
             or is_refit
-            or not given.sources
+            or trained.load_counts is None
             or trained.counts.statistics.is_fractional  # the documents have no labels
         ):
             from nbtext.bayes.diagnostics import LeaveOneOutEstimate

@@ -27,7 +27,7 @@ from nbtext.model.fitting import fit_model
 from nbtext.model.growth import calibrate_model
 from nbtext.model.posteriors import NEGLIGIBLE_PROBABILITY, compute_posteriors
 from nbtext.numerics import exp, log
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,9 +40,7 @@ MAX_KEYWORD_NGRAM = 4  # of the n-grams of a keyword, with features of character
 PSEUDO_SHARE = 5
 
 
-def extend_ngrams(
-    keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings
-) -> FeatureSettings:
+def extend_ngrams(keywords: Mapping[str, Strings], features: FeatureSettings) -> FeatureSettings:
     """Return the settings with n-grams that are long enough for all phrases.
 
     Features of characters have n-grams of at most MAX_KEYWORD_NGRAM, unless the settings have
@@ -117,7 +115,7 @@ class KeywordColumns(NamedTuple):
     columns: Integers
     members: Mask
     classes: Integers
-    missing: tuple[str, ...] = ()
+    missing: Strings = ()
     cut: tuple[tuple[str, str], ...] = ()
 
     def select(self, chosen: Integers) -> KeywordColumns:
@@ -128,7 +126,7 @@ class KeywordColumns(NamedTuple):
 
 
 def find_keyword_columns(
-    keywords: Mapping[str, tuple[str, ...]], features: FeatureSettings, vocabulary: Vocabulary
+    keywords: Mapping[str, Strings], features: FeatureSettings, vocabulary: Vocabulary
 ) -> KeywordColumns:
     """Return the features of keywords; `keywords` is sorted by label.
 
@@ -182,13 +180,13 @@ class KeywordFit(NamedTuple):
 
     model: TrainedModel
     n_matched: int
-    missing: tuple[str, ...]
+    missing: Strings
     cut: tuple[tuple[str, str], ...]
     agreement: tuple[float, float] | None
 
 
 def train_with_keywords(
-    keywords: Mapping[str, tuple[str, ...]],
+    keywords: Mapping[str, Strings],
     unlabeled: CorpusCounts,
     features: FeatureSettings,
     model_settings: ModelSettings,
@@ -309,7 +307,7 @@ def _posteriors_of_keywords(
     return vstack(parts, format="csr")
 
 
-@frozen(eq=False)
+@frozen_object
 class _KeywordLearner:
     """Class statistics of documents whose labels are probabilities.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nbtext.records import frozen
+from nbtext.records import Strings, frozen
 from nbtext.registry import offer
 from nbtext.settings import Excludes, Settings, setting
 
 
-def parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
+def parse_keywords(path: str) -> dict[str, Strings]:
     from nbtext.applications.keywords.keyword_file import read_keywords
 
     return read_keywords(path)
@@ -20,12 +20,12 @@ class KeywordSettings(Settings):
     TITLE = "Unlabeled documents"
     RULES_OF_COMMAND = (
         Excludes("keywords", "model=best"),
-        Excludes("keywords", "vectors"),
+        Excludes("keywords", "names"),
         Excludes("keywords", "cluster"),
         Excludes("max_model_bytes", "keywords"),
     )
 
-    keywords: dict[str, tuple[str, ...]] | None = setting(
+    keywords: dict[str, Strings] | None = setting(
         None,
         'Words and phrases of each label, instead of labeled documents: TOML such as spam = ["free", "prize '
         'money"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents. With '

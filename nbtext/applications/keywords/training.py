@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from nbtext.applications.keywords.keywords import KeywordFit, extend_ngrams, train_with_keywords
@@ -10,7 +11,9 @@ from nbtext.errors import list_some, number_of, printable
 from nbtext.model.corpus_counts import SAMPLE_SIZE
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.source_counting import count_source, count_unlabeled, source_features
-from nbtext.model.training import Training
+from nbtext.model.training import Training, train_model
+from nbtext.records import Strings
+from nbtext.registry import load_method
 from nbtext.settings import refuse
 
 MAX_FALL = 0.03  # of the agreement with hidden keywords, without a warning
@@ -23,6 +26,8 @@ def train_by_keywords(settings: KeywordSettings, given: Training) -> TrainedMode
     """
     keywords = settings.keywords
     assert keywords is not None  # the option asks for this step
+    if given.settings.vectors:
+        return _describe_labels(keywords, settings, given)
     jobs = given.jobs
     labeled = None
     with (given.unlabeled or given.labeled)() as (source, on_batch):
@@ -48,6 +53,25 @@ def train_by_keywords(settings: KeywordSettings, given: Training) -> TrainedMode
     )
     given.say(*format_keywords(found, len(counts.sample)))
     return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
+
+
+def _describe_labels(
+    keywords: Mapping[str, Strings], settings: KeywordSettings, given: Training
+) -> TrainedModel:
+    """Train with word vectors, to which the keywords of a label are a description of it."""
+    if settings.em is not None:
+        raise refuse("em", "word vectors compare documents with keywords at once")
+    names = tuple((label, " ".join(words)) for label, words in keywords.items())
+    fit = load_method("train_by_names") if given.unlabeled is None else train_model
+    trained: TrainedModel = fit(
+        replace(
+            given,
+            settings=replace(given.settings, names=names),
+            unlabeled=given.unlabeled or given.labeled,
+            step=None,
+        )
+    )
+    return trained
 
 
 def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:

@@ -238,7 +238,7 @@ REFUSED = {
     "--analyzer char": "use --analyzer word",
     "--ngrams 2,2": "use --analyzer word",
     "--view char:1,2 --view word:2": "use --analyzer word",
-    "--keywords words.toml": "--keywords: cannot be combined with --vectors",
+    "--keywords words.toml --em 3": "--em: does not apply: word vectors compare documents with keywords at once",
     "--em 3": "--em: needs --unlabeled or --keywords",
     "--em 3 --unlabeled test.jsonl --model best": "--em: cannot be combined",
     "--em 3 --unlabeled test.jsonl --max-model-bytes 9KB": "--em: cannot be combined",

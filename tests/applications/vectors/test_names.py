@@ -77,6 +77,29 @@ def test_descriptions(nbtext: Any) -> None:
     assert evaluate(nbtext) < 0.1
 
 
+def test_keywords_are_descriptions(nbtext: Any) -> None:
+    """Without labeled texts, SOURCE holds unlabeled ones, as without vectors; with --unlabeled, it
+    holds labeled ones.
+    """
+    keywords = [f"{label} = {WORDS[label][:2]}\n" for label in ("dark_red", "deepBlue")]
+    Path("words.toml").write_text("".join((*keywords, f'"leaf.green" = {WORDS["leaf.green"][:2]}')))
+    described = [f"{label}: {' '.join(WORDS[label][:2])}\n" for label in LABELS]
+    Path(FILE).write_text("".join(described))
+    by_keywords = f"--keywords words.toml --vectors {TABLE} -o m --force"
+    for source, alike in (
+        ("test.jsonl", "--unlabeled test.jsonl"),
+        ("one.jsonl --unlabeled test.jsonl", "one.jsonl --unlabeled test.jsonl"),
+    ):
+        said = nbtext(f"train {source} {by_keywords}").ok().err
+        assert ("the accuracy is not estimated" in said) == (source == "test.jsonl")
+        found = Path("m").read_bytes()
+        assert evaluate(nbtext) > 0.9
+        nbtext(f"train {alike} --names {FILE} --vectors {TABLE} -o m --force").ok()
+        assert Path("m").read_bytes() == found
+    both = nbtext(f"train one.jsonl --names {FILE} {by_keywords}")
+    both.refused(2, "--keywords: cannot be combined with --names")
+
+
 def test_names_help_few_labeled_texts(nbtext: Any) -> None:
     """Without --names, too; the command and the library agree."""
     nbtext(f"train one.jsonl --vectors {TABLE} -o m -q").ok()
