@@ -27,6 +27,7 @@ from nbtext.artifact.storage import foreign_error
 from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, Totals
 from nbtext.bayes.conformal import MAX_POINTS, Quantiles
 from nbtext.bayes.diagnostics import (
+    Corrections,
     Hyperparameters,
     LeaveOneOutEstimate,
     Part,
@@ -214,6 +215,9 @@ def check(found: Any, key: str, n_labels: int) -> None:
         case Hyperparameters():
             is_right = found.smoothing == 0 or found.smoothing >= SMALLEST_FACTOR
             require(f"{key}.smoothing", is_right, f"should be 0, or {SMALLEST_FACTOR:g} at least")
+        case Corrections():
+            is_right = len(found.weights) == len(found.features)
+            require(f"{key}.weights", is_right, "should have a row for each feature")
         case Unlabeled():
             require(
                 f"{key}.log_prior",

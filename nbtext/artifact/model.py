@@ -110,13 +110,16 @@ def write_model(model: TrainedModel) -> Record:
     has_counts = model.load_counts is not None and not (
         settings.is_linear and settings.keep_sample is None
     )
-    documents = (
-        fitted.documents if has_counts else fitted.documents or DocumentNumbers.of(model.statistics)
-    )
+    documents = fitted.documents
+    hyperparameters = fitted.hyperparameters
+    if not has_counts:
+        documents = documents or DocumentNumbers.of(model.statistics)
+        hyperparameters = replace(hyperparameters, corrections=None)
     # of the settings
     plain = replace(
         fitted,
         documents=documents,
+        hyperparameters=hyperparameters,
         scorer=replace(fitted.scorer, derivation=None),
         # the table is not needed any more, and the name of a file may be private
         model_settings=replace(

@@ -386,6 +386,8 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
     sizes = np.bincount(folds[folds != NEVER_HELD_OUT], minlength=n_folds)
     n_folds = min(n_folds, int(np.searchsorted(running_sums(sizes), REDUCTION_SAMPLE_SIZE)))
     C = fitted.hyperparameters.C
+    # corrections are fitted to documents, so that those of all would know the held-out ones
+    is_known = C is None and fitted.hyperparameters.corrections is None
     plain = replace(  # the weights of a stack are fitted to the folds that calibrate it
         settings,
         calibrate=settings.model == STACKED,
@@ -399,7 +401,7 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
     for fold in range(n_folds):
         is_held_out = folds == fold
         rest = counts.without(is_held_out).drop_unused_features()
-        selection = None if C is not None else Selection(fitted.hyperparameters)
+        selection = Selection(fitted.hyperparameters) if is_known else None
         part = fit_model(rest, fitted.feature_settings, plain, jobs=jobs, selection=selection)
         frequencies = _document_frequencies(make_trained_model(part, rest), None)
         documents = align_documents(sample.filter(is_held_out), counts.vocabulary, part.vocabulary)

@@ -24,6 +24,7 @@ from nbtext.bayes.calibration import (
     fit_scaled_temperature,
 )
 from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.corrections import Correction, fit_correction
 from nbtext.bayes.decision_offsets import (
     LabelLines,
     fit_label_lines,
@@ -95,18 +96,24 @@ def list_parts(views: Sequence[str], n_classes: int) -> tuple[Part, ...]:
     return tuple(replace(part, weight=1 / len(found)) for part in found)
 
 
-def combine(parts: Sequence[Part], views: Sequence[str], bounds: Integers | None) -> EventModel:
+def combine(
+    parts: Sequence[Part],
+    views: Sequence[str],
+    bounds: Integers | None,
+    correction: Correction | None = None,
+) -> EventModel:
     """Return the event model that adds up the weighted scores of parts.
 
     Its smoothing multiplies those of the parts.
 
-    views   the names of the views; empty: there is only one
-    bounds  (n_views + 1,), of the columns of the views; None: there is only one
+    views       the names of the views; empty: there is only one
+    bounds      (n_views + 1,), of the columns of the views; None: there is only one
+    correction  what is added to the weights of some columns; None: nothing
     """
     places = place_parts([part for part in parts if part.weight > 0], views, bounds)
     return EventModel(
-        compile=partial(compile_combination, places=places),
-        leave_one_out=partial(leave_out_combined, places=places),
+        compile=partial(compile_combination, places=places, correction=correction),
+        leave_one_out=partial(leave_out_combined, places=places, correction=correction),
         prior="uniform",
         smoothing=1.0,
         has_pseudo_counts=False,  # not the same in all parts
@@ -126,9 +133,13 @@ def place_parts(parts: Sequence[Part], views: Sequence[str], bounds: Integers | 
 
 
 def compile_combination(
-    statistics: ClassStatistics, *, smoothing: float, places: Places
+    statistics: ClassStatistics,
+    *,
+    smoothing: float,
+    places: Places,
+    correction: Correction | None,
 ) -> LinearScorer:
-    """Return the scorer of the weighted sum of all parts."""
+    """Return the scorer of the weighted sum of all parts, and the correction."""
     n_classes = statistics.n_classes
     n_features = statistics.n_features
     defaults = np.zeros((len(places), n_classes))
@@ -145,6 +156,8 @@ def compile_combination(
             if scorer.base is not None:  # the same for all classes: the scale of each is 1
                 base[columns] += np.multiply(scorer.base, part.weight, out=scorer.base)
             del scorer  # before the next part is compiled
+    if correction is not None:
+        correction.add_to(deltas, statistics)
     bounds = np.array([place.start for place in places] + [n_features]) if len(places) > 1 else None
     weights = statistics.indptr, statistics.classes, deltas, base, np.ones(n_classes)
     return LinearScorer(np.zeros(n_classes), defaults.ravel(), *weights, bounds)
@@ -201,9 +214,10 @@ def leave_out_combined(
     *,
     smoothings: Sequence[float],
     places: Places,
+    correction: Correction | None,
 ) -> Floats:
-    """Return leave-one-out scores for several smoothings: the weighted sum of those of the
-    parts.
+    """Return leave-one-out scores for several smoothings: the weighted sum of those of the parts,
+    and the correction, which stays the same.
     """
 
     def score(rows: LeftOut) -> Floats:
@@ -211,6 +225,8 @@ def leave_out_combined(
         for number, smoothing in enumerate(smoothings):
             for part, scores in score_parts(statistics, rows, smoothing, places):
                 total[number] += part.weight * scores
+        if correction is not None:
+            total += correction.score(rows.documents, statistics.n_features)
         return total
 
     return left_out.map(score)
@@ -228,15 +244,17 @@ def fit_parts(
     smoothing: float | None,
     *,
     has_scales: bool,
-) -> tuple[tuple[Part, ...], ScoredCorpus]:
-    """Fit the weights of parts to documents of a corpus; return the parts, and the documents scored
-    by them.
+    has_correction: bool,
+) -> tuple[tuple[Part, ...], Correction | None, ScoredCorpus]:
+    """Fit the weights of parts, and the correction, to documents of a corpus; return both, and the
+    documents scored by them.
 
-    The scores of documents that the weights were fitted to are held out from the fit: the weights
-    of one half of the documents score the other half.
+    The scores of documents that these were fitted to are held out from the fit: what is fitted to
+    one half of the documents scores the other half.
 
-    smoothing   by which those of the parts are multiplied; None: by that of the model
-    has_scales  whether the calibration can have scales of the labels
+    smoothing       by which those of the parts are multiplied; None: by that of the model
+    has_scales      whether the calibration can have scales of the labels
+    has_correction  whether weights of features can be corrected
     """
     judged = corpus.corpus
     factor = (judged.model.smoothing or 1.0) if smoothing is None else smoothing
@@ -244,6 +262,7 @@ def fit_parts(
         max(1, MAX_WEIGHTED_SCORES // max(1, judged.statistics.n_classes * len(parts)))
     )
     places = place_parts(parts, views, bounds)
+    correction = None
     if len(first.documents):
 
         def score(block: LeaveOneOut) -> Floats:
@@ -257,7 +276,10 @@ def fit_parts(
         placed = [part for place in places for part in place.parts]
         found = zip(placed, weights.tolist(), informed.tolist(), strict=True)
         parts = [replace(part, weight=weight, informed=share) for part, weight, share in found]
-    model = combine(parts, views, bounds)
+        if has_correction:
+            plain = replace(first, model=combine(parts, views, bounds))
+            correction, held_out = fit_correction(plain, held_out, factor)
+    model = combine(parts, views, bounds, correction)
     corpus_scored = ScoredCorpus(
         replace(judged, model=model),
         n_unjudged=corpus.n_unjudged,
@@ -265,7 +287,7 @@ def fit_parts(
     )
     if len(first.documents):
         corpus_scored.add([factor], (held_out + first.log_priors())[None])
-    return tuple(parts), corpus_scored
+    return tuple(parts), correction, corpus_scored
 
 
 class Weights(NamedTuple):
@@ -375,12 +397,9 @@ def fit_weights(
     weights = fit(slice(None))
     total = weights.sum() or 1.0
     held_out = np.einsum("mnk,m->nk", centered, weights / total)
-    contents = judged.contents
-    half = 0 if contents is None else int(np.searchsorted(contents, contents[len(judged) // 2]))
-    halves = slice(0, half), slice(half, None)
-    if half:
-        for fitted, other in (halves, halves[::-1]):
-            held_out[other] = np.einsum("mnk,m->nk", centered[:, other], fit(fitted) / total)
+    halves = judged.halves()
+    for fitted, other in zip(halves, halves[::-1], strict=True):
+        held_out[other] = np.einsum("mnk,m->nk", centered[:, other], fit(fitted) / total)
     return Weights(weights / total, held_out, n_told / len(judged))
 
 

@@ -8,9 +8,19 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nbtext.arrays import AT_LEAST_0, FROM_0_TO_1, LOG_PRIOR, Array, Limits
+from nbtext.arrays import (
+    AT_LEAST_0,
+    FROM_0_TO_1,
+    LOG_PRIOR,
+    MAX_STORED_NUMBER,
+    N_LABELS,
+    Array,
+    Floats,
+    Limits,
+)
 from nbtext.bayes.judged_documents import JudgedDocuments
-from nbtext.records import frozen
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.records import frozen, frozen_object
 
 MAX_KEPT_PAIRS = 20  # pairs of confused labels that are kept
 DEVIATIONS = 1.96  # standard deviations, within which are 95 % of a normal distribution
@@ -163,6 +173,19 @@ class Part:
     informed: float = 1.0
 
 
+@frozen_object
+class Corrections:
+    """What is added to the weights of some features.
+
+    features  the names of the features
+    weights   (n_features, n_classes), in the unit of scores; 0 if no document of the class has the
+              feature
+    """
+
+    features: Vocabulary
+    weights: Annotated[Floats, Limits(-MAX_STORED_NUMBER, MAX_STORED_NUMBER, (None, N_LABELS))]
+
+
 @frozen
 class Hyperparameters:
     """What is selected before a model is fitted.
@@ -171,12 +194,17 @@ class Hyperparameters:
     C             inverse regularization strength of a linear model; None for an event model
     is_converged  whether the solver of a linear model met its tolerance with this C
     parts         of a combination
+    n_corrected   number of features of a combination whose weights are corrected; None: of none
+    corrections   these corrections; None: there are none, or the model has no counts, to which it
+                  could be fitted again
     """
 
     smoothing: Annotated[float, AT_LEAST_0]
     C: Annotated[float | None, AT_LEAST_0] = None
     is_converged: bool = True
     parts: tuple[Part, ...] = ()
+    n_corrected: Annotated[int | None, AT_LEAST_0] = None
+    corrections: Corrections | None = None
 
 
 @frozen

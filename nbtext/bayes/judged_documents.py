@@ -91,6 +91,15 @@ class JudgedDocuments:
         }
         return replace(self, scores=self.scores[..., rows, :], **beside)
 
+    def halves(self) -> tuple[slice, ...]:
+        """Return the places of two halves that have no content in common; none if there are no
+        contents, or the first half is empty.
+        """
+        if self.contents is None or not len(self):
+            return ()
+        middle = int(np.searchsorted(self.contents, self.contents[len(self) // 2]))
+        return (slice(0, middle), slice(middle, None)) if middle else ()
+
     def with_scores(self, scores: Floats) -> Self:
         """Return the documents with other scores."""
         return replace(self, scores=scores)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
-from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_priors
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, count_classes, log_priors
 from nbtext.bayes.diagnostics import error_of
 from nbtext.bayes.event_model import EventModel, LeftOut, sum_unseen
 from nbtext.bayes.judged_documents import JudgedDocuments
@@ -284,6 +284,16 @@ class LeaveOneOut(LeftOutDocuments):
         n_documents = self.statistics.class_documents
         remaining = self.left_out.subtract(n_documents, np.ones(len(self.left_out), np.int64))
         return log_priors(n_documents * (remaining > 0), self.prior)
+
+    def scores_without(self, rows: Integers, smoothing: float) -> Floats:
+        """Return the scores of the other documents, each under the model of all documents but it
+        and these rows, (n_others, n_classes).
+        """
+        statistics = self.statistics
+        gone = count_classes(self.documents.take(rows), statistics.n_features, statistics.n_classes)
+        others = self.take(np.delete(np.arange(len(self.documents)), rows))
+        found: Floats = replace(others, statistics=statistics - gone).scores(smoothing)[0]
+        return found
 
     def judge(self, scores: Floats, smoothing: float) -> JudgedDocuments:
         """Return the documents with these scores, without features that are out of vocabulary."""

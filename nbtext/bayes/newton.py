@@ -35,15 +35,19 @@ def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
 
 
 def solve_by_conjugate_gradients(
-    product: Callable[[Floats], Floats], gradient: Floats, *, scale: Floats
+    product: Callable[[Floats], Floats],
+    gradient: Floats,
+    *,
+    scale: Floats,
+    accuracy: float = ACCURACY,
 ) -> Floats:
     """Return Newton's step for a positive definite Hessian of which only products with vectors are
     known.
 
-    The step is exact to ACCURACY of the gradient, which is enough for Newton's method to converge.
-
-    product  returns the Hessian times a vector
-    scale    the diagonal of the Hessian, by which the system is preconditioned
+    product   returns the Hessian times a vector
+    scale     the diagonal of the Hessian, by which the system is preconditioned
+    accuracy  of the step, relative to the gradient; ACCURACY is enough for Newton's method to
+              converge
     Source: Nocedal and Wright, Numerical Optimization, 2006, algorithm 5.3.
     """
     step = np.zeros_like(gradient)
@@ -51,7 +55,7 @@ def solve_by_conjugate_gradients(
     scaled = residual / scale
     direction = scaled
     power = dot(residual, scaled)
-    goal = ACCURACY**2 * power
+    goal = accuracy**2 * power
     for _ in range(MAX_PRODUCTS):
         if power <= goal:
             break

@@ -448,6 +448,22 @@ def _estimate_other(
     return corpus.estimate_other(estimate.accuracy, measure)
 
 
+def is_clearly_better(one: LeaveOneOut, other: LeaveOneOut) -> bool:
+    """Return whether the calibrated log-loss of one model is lower than that of another one on the
+    same documents by more than chance explains.
+    """
+    size = min(SMOOTHING_SEARCH_SIZE, count_at_once(one))
+    losses = []
+    for corpus in (one, other):
+        judged = ScoredCorpus.of(corpus, size).corpus
+        if len(judged.documents) == 0 or judged.statistics.n_classes < 2:
+            return False
+        smoothing = judged.model.smoothing or LAPLACE
+        (scores,) = judged.scores(smoothing)
+        losses.append(_calibrated_losses(judged, scores, smoothing, None)[0])
+    return deviations(losses[1] - losses[0], judged.contents) > CLEAR
+
+
 def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:
     """Return the smoothing and the calibration with the lowest log-loss, also if many labels are
     wrong.

@@ -20,6 +20,7 @@ from nbtext.features.settings import VIEW_END, FeatureSettings
 from nbtext.records import Strings
 
 TERMS_RENAMED_AT_ONCE = 1 << 16  # terms that get or lose the name of their view at once
+WORDS = "word:1"  # the view of single words
 # share of the words in scripts without spaces, from which character n-grams are worth trying
 UNSPACED = 0.2
 # Share of marks, from which words are cut at them. Of the Universal Declaration of Human Rights,

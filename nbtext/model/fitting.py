@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from nbtext.arrays import Array, Floats, Integers, Mask
+from nbtext.bayes.calibration import center
 from nbtext.bayes.class_statistics import ClassStatistics, LabelSets, log_prior
 from nbtext.bayes.combination import combine, fit_parts, list_parts
+from nbtext.bayes.corrections import Correction, fit_correction
 from nbtext.bayes.decision_offsets import Goals, find_goals
-from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.diagnostics import Corrections, Hyperparameters, Part
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.few_documents import TRIED_SMOOTHINGS, find_better, is_few
 from nbtext.bayes.leave_one_out import LeaveOneOut, ScoredCorpus, count_hapaxes
@@ -32,6 +34,7 @@ from nbtext.bayes.smoothing import (
     Selection,
     choose_documents,
     compare_event_models,
+    is_clearly_better,
     search_smoothing,
     select_smoothing,
 )
@@ -40,7 +43,7 @@ from nbtext.features.counting import find_known_columns
 from nbtext.features.document_table import DocumentTable
 from nbtext.features.selection import is_selective, no_token, select_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.vocabulary import Vocabulary, find_views, find_words
+from nbtext.features.vocabulary import WORDS, Vocabulary, find_views, find_words
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CALIBRATION_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
@@ -207,7 +210,18 @@ class Fitting:
         parts = hyperparameters.parts
         if not parts:
             return self.settings.event_model
-        return combine(parts, self.features.view, self.bounds)
+        vocabulary = self.counts.vocabulary
+        corrections = hyperparameters.corrections
+        correction = None
+        # a part of the corpus may lack a label
+        is_alike = corrections is not None and corrections.weights.shape[1] == len(
+            self.counts.labels
+        )
+        if corrections is not None and vocabulary is not None and is_alike:
+            columns = find_known_columns(corrections.features, vocabulary).astype(np.int64)
+            is_known = columns >= 0
+            correction = Correction(columns[is_known], corrections.weights[is_known])
+        return combine(parts, self.features.view, self.bounds, correction)
 
     def select_smoothing(self, corpus: ScoredCorpus, smoothing: float | None) -> Selection:
         """Return the smoothing and the calibration, selected on these documents."""
@@ -332,21 +346,52 @@ def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel
     """Fit a weighted sum of event models, one for each of its parts."""
     tf = given.features.tf
     view = given.features.view
-    if _has_binary(given):  # it is at least as accurate as counts
-        given = replace(given, features=replace(given.features, tf="binary"))
     parts = list_parts(view, len(given.counts.labels))  # of equal weight
+    corrected: dict[str, Any] = {}
+    # a fit that is known has counts or binary counts
+    if _has_binary(given) and not (selection and selection.hyperparameters.parts):
+        binary = replace(given, features=replace(given.features, tf="binary"))
+        if not _need_counts(given, binary, parts):
+            given = binary
     if selection is None:
         smoothing = given.settings.smoothing
         documents = given.choose_documents()
-        parts, corpus = fit_parts(
-            documents, parts, view, given.bounds, smoothing, has_scales=given.goals.has_scales
+        vocabulary = given.counts.vocabulary
+        parts, correction, corpus = fit_parts(
+            documents,
+            parts,
+            view,
+            given.bounds,
+            smoothing,
+            has_scales=given.goals.has_scales,
+            has_correction=vocabulary is not None,  # whose features have names
         )
         selection = given.select_smoothing(corpus, smoothing)
+        if correction is not None and vocabulary is not None:
+            names = vocabulary.restrict(correction.columns)
+            corrected = {
+                "n_corrected": len(names),
+                "corrections": Corrections(names, correction.weights),
+            }
     hyperparameters = selection.hyperparameters
     if not hyperparameters.parts:
-        hyperparameters = replace(hyperparameters, parts=parts)
+        hyperparameters = replace(hyperparameters, parts=parts, **corrected)
     model = _compile(given, selection._replace(hyperparameters=hyperparameters))
     return replace(model, is_binary_selected=given.features.tf != tf)
+
+
+def _need_counts(given: Fitting, binary: Fitting, parts: Sequence[Part]) -> bool:
+    """Return whether counts tell labels apart clearly better than binary counts, by the log-loss of
+    the first part of words.
+
+    Binary counts are better on most corpora, also where counts are by chance on these documents.
+    """
+    words = [part for part in parts if part.view in ("", WORDS)] or list(parts)
+    model = combine(words[:1], given.features.view, given.bounds)
+    counted, other = (
+        replace(each.leave_out(each.settings), model=model) for each in (given, binary)
+    )
+    return is_clearly_better(counted, other)
 
 
 def _check_negative(given: Fitting) -> None:
@@ -560,12 +605,16 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[Integers, Floats]:
     counts = replace(counts, sample=replace(counts.sample, rows=np.arange(len(counts.sample))))
     counts, columns = select_features(counts, fitted.feature_settings)
     given = Fitting(counts, columns, fitted.feature_settings, settings, 1)
-    corpus = replace(given.leave_out(settings), model=given.event_model(fitted.hyperparameters))
+    # corrections know the documents that they were fitted to, so each half has those of the other
+    plain = replace(fitted.hyperparameters, corrections=None)
+    corpus = replace(given.leave_out(settings), model=given.event_model(plain))
     judged = corpus.complete().drop_single_documents()
-    smoothing = fitted.hyperparameters.smoothing
+    smoothing = plain.smoothing
     if not len(judged.documents):
         return np.zeros(0, np.int64), np.zeros((0, len(counts.labels)))
     (scores,) = judged.scores(smoothing)
+    if fitted.hyperparameters.corrections is not None:
+        _, scores = fit_correction(judged, center(scores), smoothing)
     log_posterior = fitted.calibration.log_posterior(
         judged.ignore_hapaxes(scores, smoothing), judged.lengths
     )

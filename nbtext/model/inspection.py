@@ -291,6 +291,7 @@ class Inspection:
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
     parts: tuple[Part, ...]  # of a combination
+    n_corrected: int | None  # features of a combination whose weights are corrected
     view_choice: ViewChoice | None  # what selected views bring; None: none were selected
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
     # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
@@ -398,6 +399,7 @@ def inspect_model(
         else None,
         C=hyperparameters.C,
         parts=hyperparameters.parts,
+        n_corrected=hyperparameters.n_corrected,
         view_choice=fitted.view_choice,
         is_converged=hyperparameters.is_converged if hyperparameters.C is not None else None,
         chosen_by=_selection_method(model),

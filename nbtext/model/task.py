@@ -216,17 +216,24 @@ class OneLabel(Task):
         return abstain_below(predictions, decisions.min_probability)
 
     def transfer(self, labels: Labels, hyperparameters: Hyperparameters) -> Selection:
-        """See Task; a new label gets offsets of 0, and the scale 1."""
+        """See Task; a new label gets offsets and corrections of 0, and the scale 1."""
         from nbtext.bayes.smoothing import Selection
 
         calibration = self.calibration
         aligned: dict[str, Any] = {}
-        for name, of_new in OF_LABELS.items():
+        for name, default in OF_LABELS.items():
             values = getattr(calibration, name)
-            aligned[name] = None if values is None else align(values, self.labels, labels, of_new)
+            aligned[name] = None if values is None else align(values, self.labels, labels, default)
         posteriors = calibration.mean_posteriors if labels == self.labels else None
+        corrections = hyperparameters.corrections
+        if corrections is not None:
+            known = dict(zip(self.labels, corrections.weights.T, strict=True))
+            of_new = np.zeros(len(corrections.weights))
+            weights = np.stack([known.get(label, of_new) for label in labels], axis=1)
+            corrections = replace(corrections, weights=weights)
         return Selection(
-            hyperparameters, replace(calibration, **aligned, mean_posteriors=posteriors)
+            replace(hyperparameters, corrections=corrections),
+            replace(calibration, **aligned, mean_posteriors=posteriors),
         )
 
     def _withhold(self, predictions: Predictions) -> Predictions:

@@ -15,6 +15,7 @@ from nbtext.documents.source import MAX_AHEAD, Source
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import (
     UNSPACED,
+    WORDS,
     compute_unspaced_share,
     find_views,
     take_view,
@@ -26,7 +27,7 @@ from nbtext.output import note_phase
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
 
-WORD_VIEWS = ("word:1", "word:2")
+WORD_VIEWS = (WORDS, "word:2")
 CHARACTER_VIEW = "char_wb:2,5"
 # Mean number of words up to which characters are counted, too: about as many as in what a model
 # search calls short. Parts of words are evidence where there are few words. Accuracy on held-out
@@ -133,7 +134,7 @@ def count_for_model(
 def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
     """Return whether a view of characters helps: documents are short, or written without spaces."""
     assert counts.vocabulary is not None  # for the types: views are not hashed
-    view = features.view.index(WORD_VIEWS[0])
+    view = features.view.index(WORDS)
     start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
     occurrences = counts.statistics.slice(start, stop).feature_occurrences
     if occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents:
@@ -160,7 +161,7 @@ def fit_better_views(
         or len(counts.labels) > MAX_LABELS
     ):
         return None
-    view = features.view.index(WORD_VIEWS[0])
+    view = features.view.index(WORDS)
     words = counts.restrict(np.arange(*find_views(vocabulary, features.view)[view : view + 2]))
     words = replace(words, vocabulary=take_view(vocabulary, features.view, view))
     alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate

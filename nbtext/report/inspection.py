@@ -75,7 +75,7 @@ def _document(inspection: Inspection) -> dict[str, Any]:
     record = asdict(inspection)
     if inspection.decisions is None:
         record = {name: value for name, value in record.items() if name not in OF_SEVERAL_LABELS}
-    for name in ("parts", "targets", "view_choice"):  # which few models have
+    for name in ("parts", "n_corrected", "targets", "view_choice"):  # which few models have
         if not record[name]:
             del record[name]
     return record
@@ -98,7 +98,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if inspection.decisions is not None:
         yield "labels", "several for a document, or none"
     if inspection.parts:
-        yield "parts", format_parts(inspection.parts)
+        yield "parts", format_parts(inspection.parts, inspection.n_corrected)
         if inspection.view_choice is not None:
             views = dict.fromkeys(part.view for part in inspection.parts if part.weight > 0)
             yield "selected", format_views(inspection.view_choice, views)

@@ -52,7 +52,7 @@ def format_training_summary(model: TrainedModel) -> str:
     )
     found = f"{', '.join(names)}: {', '.join(counted)}"
     if chosen.parts:
-        found += f"; {format_parts(chosen.parts)}"
+        found += f"; {format_parts(chosen.parts, chosen.n_corrected)}"
     elif chosen.C is not None:
         found += f"; C {chosen.C:.4g}"
     elif is_single:
@@ -143,15 +143,18 @@ def format_views(choice: ViewChoice, views: Iterable[str]) -> str:
     return f"{names}: +{choice.gain:.3f} of {choice.accuracy:.3f}"
 
 
-def format_parts(parts: Sequence[Part]) -> str:
+def format_parts(parts: Sequence[Part], n_corrected: int | None = None) -> str:
     """Format a combination as the sum that it is, such as `0.8 × complement of word:1 + 0.2 × svm
     with idf of word:2`.
 
     Parts of weight 0 are left out.
+
+    n_corrected  number of features whose weights are corrected; None: of none
     """
-    return " + ".join(
-        f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0
-    )
+    terms = [f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0]
+    if n_corrected is not None:
+        terms.append(f"corrections of {number_of(n_corrected, 'feature')}")
+    return " + ".join(terms)
 
 
 def _name_part(part: Part) -> str:

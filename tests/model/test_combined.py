@@ -12,11 +12,12 @@ import pytest
 
 from nbtext import TextClassifier
 from nbtext.artifact.model import load_model_file, save_model_file
+from nbtext.artifact.reduction import limit_size
 from nbtext.bayes.combination import combine
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.errors import ArtifactError, ModelError, SettingsError
 from nbtext.features.vocabulary import find_views
-from nbtext.model.growth import update_with_counts
+from nbtext.model.growth import calibrate_model, update_with_counts
 from nbtext.model.view_selection import CHARACTER_VIEW, MAX_SHORT_WORDS, WORD_VIEWS
 
 ALL_VIEWS = tuple(sorted((*WORD_VIEWS, CHARACTER_VIEW)))
@@ -216,8 +217,13 @@ def make_uneven_texts(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
     return texts, labels
 
 
-def test_labels_of_repeated_evidence_have_scales(tmp_path: Path) -> None:
+def test_labels_of_repeated_evidence_have_scales(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file, explanations, inspection, exports and models after an update have them."""
+    monkeypatch.setattr(
+        "nbtext.bayes.corrections.MAX_CORRECTED_LABELS", 2
+    )  # these would do the same
     texts, labels = make_uneven_texts(600)
     options: dict[str, Any] = {"model": "combined", "view": ("word:1", "word:2")}
     classifier = TextClassifier(**options, keep_sample=1000).fit(texts, labels)
@@ -239,3 +245,135 @@ def test_labels_of_repeated_evidence_have_scales(tmp_path: Path) -> None:
     assert plain.scale_labels(scales).n_features == plain.n_features
     task = classifier.fitted_.task.transfer(("blue", "grey", "green", "red"), Hyperparameters(1.0))
     assert task.calibration.label_scales.tolist() == [scales[0], 1.0, *scales[1:]]
+
+
+def make_copied_texts(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Texts of two labels: one word of evidence stands beside six copies of another, weaker one."""
+    random = Random(seed)
+    labels = [random.choice(("pro", "con")) for _ in range(n)]
+    texts = []
+    for label in labels:
+        other = "con" if label == "pro" else "pro"
+        strong = label if random.random() < 0.85 else other
+        weak = label if random.random() < 0.65 else other
+        words = [f"{weak}{letter}" for letter in "abcdef"] + [f"{strong}strong"]
+        texts.append(" ".join(random.sample(words, len(words))))
+    return texts, labels
+
+
+def share_of_right(classifier: TextClassifier, texts: list[str], labels: list[str]) -> float:
+    return float(np.mean([a == b for a, b in zip(classifier.predict(texts), labels, strict=True)]))
+
+
+COPIED: dict[str, Any] = {"model": "combined", "view": ("word:1", "word:2")}
+
+
+def test_weights_of_frequent_features_are_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of a word count as one; what leave-one-out estimates holds on new texts."""
+    new, truth = make_copied_texts(2000, seed=1)
+    classifier = TextClassifier(**COPIED).fit(*make_copied_texts(800))
+    fitted = classifier.fitted_
+    assert fitted.hyperparameters.n_corrected
+    found = share_of_right(classifier, new, truth)
+    assert found > 0.84
+    assert fitted.estimate is not None
+    assert abs(fitted.estimate.accuracy - found) < 0.03
+    retained = TextClassifier(**COPIED, keep_sample=1000).fit(*make_copied_texts(800))
+    left_out = retained.leave_one_out_predict_proba_
+    right = np.array(fitted.labels)[left_out.argmax(axis=1)] == make_copied_texts(800)[1]
+    assert abs(right.mean() - found) < 0.03
+    monkeypatch.setattr("nbtext.bayes.corrections.MAX_CORRECTED_LABELS", 1)
+    plain = TextClassifier(**COPIED).fit(*make_copied_texts(800))
+    assert plain.fitted_.hyperparameters.n_corrected is None
+    assert share_of_right(plain, new, truth) < found - 0.02
+
+
+def test_corrections_are_kept(tmp_path: Path) -> None:
+    """The file has them; an update fits them again if it has a sample, and else keeps them, with 0
+    for a new label.
+    """
+    texts, labels = make_copied_texts(800)
+    more, their_labels = make_copied_texts(300, seed=2)
+    new, truth = make_copied_texts(500, seed=3)
+    classifier = TextClassifier(**COPIED).fit(texts, labels)
+    save_model_file(classifier.model_, tmp_path / "m")
+    loaded = load_model_file(tmp_path / "m")
+    corrections = loaded.fitted.hyperparameters.corrections
+    assert corrections is not None
+    assert len(corrections.features) == loaded.fitted.hyperparameters.n_corrected
+    reloaded = TextClassifier.from_model(loaded)
+    np.testing.assert_array_equal(reloaded.predict_proba(new), classifier.predict_proba(new))
+    updated = TextClassifier.from_model(loaded).partial_fit(
+        [*more, "green sea"], [*their_labels, "sea"]
+    )
+    kept = updated.fitted_.hyperparameters.corrections
+    assert kept is not None
+    assert (kept.weights[:, updated.fitted_.labels.index("sea")] == 0).all()
+    assert share_of_right(updated, new, truth) > 0.84
+    retained = TextClassifier(**COPIED, keep_sample=2000)
+    grown = retained.fit(texts, labels).partial_fit(more, their_labels)
+    at_once = TextClassifier(**COPIED, keep_sample=2000).fit(texts + more, labels + their_labels)
+    save_model_file(grown.model_, tmp_path / "grown")
+    save_model_file(at_once.model_, tmp_path / "once")
+    assert (tmp_path / "grown").read_bytes() == (tmp_path / "once").read_bytes()
+
+
+def test_a_small_model_is_judged_by_others_than_its_documents() -> None:
+    """Corrections of all documents would know those that are held out to calibrate it."""
+    texts, labels = make_copied_texts(800)
+    full = TextClassifier(**COPIED, keep_sample=1000).fit(texts, labels)
+    small = limit_size(full.model_, 10_000).model
+    estimate = small.fitted.estimate
+    assert estimate is not None
+    found = share_of_right(TextClassifier.from_model(small), *make_copied_texts(2000, seed=1))
+    assert abs(estimate.accuracy - found) < 0.04
+
+
+def test_damaged_corrections_are_refused(tmp_path: Path) -> None:
+    classifier = TextClassifier(**COPIED).fit(*make_copied_texts(800))
+    fitted = classifier.fitted_
+    corrections = fitted.hyperparameters.corrections
+    assert corrections is not None
+    short = replace(corrections, weights=corrections.weights[1:])
+    damaged = replace(fitted, hyperparameters=replace(fitted.hyperparameters, corrections=short))
+    save_model_file(replace(classifier.model_, fitted=damaged), tmp_path / "m")
+    with pytest.raises(ArtifactError, match="a row for each feature"):
+        load_model_file(tmp_path / "m")
+
+
+def test_counts_are_used_where_they_tell_more() -> None:
+    """Binary counts are the rule; where a label is in how often a word stands, counts are."""
+    random = Random(0)
+    words = [f"word{letter}" for letter in "abcdefgh"]
+    labels = [random.choice(("many", "few")) for _ in range(400)]
+    texts = [
+        " ".join(
+            random.choices(words, [5, 5, 1, 1, 1, 1, 1, 1], k=40)
+            if label == "many"
+            else random.choices(words, [1, 1, 5, 5, 5, 5, 5, 5], k=40)
+        )
+        for label in labels
+    ]
+    assert not TextClassifier(**COPIED).fit(texts, labels).fitted_.is_binary_selected
+    assert TextClassifier(**COPIED).fit(*make_texts(300)).fitted_.is_binary_selected
+
+
+def test_corrections_are_fitted_to_other_documents() -> None:
+    """As `nbtext calibrate` does it, some of which may be in the model."""
+    texts, labels = make_copied_texts(800)
+    more, their_labels = make_copied_texts(800, seed=2)
+    classifier = TextClassifier(**COPIED).fit(texts, labels)
+    both = TextClassifier(**COPIED, keep_sample=2000).fit(
+        texts[:200] + more, labels[:200] + their_labels
+    )
+    fitted = calibrate_model(classifier.model_, both.counts_).fitted
+    assert fitted.hyperparameters.n_corrected
+    found = TextClassifier.from_model(replace(classifier.model_, fitted=fitted))
+    assert share_of_right(found, *make_copied_texts(500, seed=3)) > 0.84
+
+
+@pytest.mark.parametrize("settings", [{"idf": "smooth", "norm": "l2"}, {"tf": "log"}])
+def test_corrections_of_weighted_counts(settings: Any) -> None:
+    classifier = TextClassifier(**COPIED, **settings).fit(*make_copied_texts(800))
+    assert classifier.fitted_.hyperparameters.n_corrected
+    assert share_of_right(classifier, *make_copied_texts(500, seed=3)) > 0.8
