@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, dataclass_transform
 
 __all__ = ["LazyProperty", "Strings", "dataclass", "frozen", "frozen_object"]
 
@@ -51,14 +51,6 @@ else:
         return _define(cls, methods, kw_only=kw_only)
 
 
-@overload
-def frozen(cls: type[Value], /) -> type[Value]: ...
-
-
-@overload
-def frozen(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[Value]], type[Value]]: ...
-
-
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def frozen(cls: type | None = None, /, *, eq: bool = True, kw_only: bool = False) -> Any:
     """Return the class as a data class whose fields cannot be set again.
@@ -79,7 +71,8 @@ def frozen_object(cls: type[Value]) -> type[Value]:
     """Return the class as a data class whose fields cannot be set again, and whose objects equal
     themselves only: for fields such as arrays, which have no one answer to whether they are equal.
     """
-    return frozen(eq=False)(cls)
+    found: type[Value] = frozen(eq=False)(cls)
+    return found
 
 
 def _define(cls: Any, methods: dict[str, Any], *, kw_only: bool) -> Any:
