@@ -183,16 +183,10 @@ class NamedFile(NamedTuple):
     type: FileType
 
 
-def named_outputs() -> Strings:
-    """Return the files that the running command writes."""
-    named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
-    return ("-", *(file.path for file in named if file.type.is_output))
-
-
-def named_sources() -> set[str]:
-    """Return the sources of documents that the running command names, by arguments and options."""
-    named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
-    return {file.path for file in named if file.type.metavar.startswith("SOURCE")}
+def named_files() -> list[NamedFile]:
+    """Return the files that the running command names, by arguments and options."""
+    found: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
+    return found
 
 
 def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: str | None) -> None:
@@ -731,11 +725,6 @@ def command(record: type[Any], **facts: Any) -> Callable[[Callable[[Any], int | 
 def typed_options() -> dict[str, str]:
     """Return the options of the running command, as they were typed, without credentials."""
     return dict(click.get_current_context().meta.get(TYPED, {}))
-
-
-def has_option(name: str) -> bool:
-    """Return whether the running command has an option of this name."""
-    return name in click.get_current_context().params
 
 
 def typed_settings(*records: type[Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def update(given: options.Change) -> None:
     def change(trained: TrainedModel, source: Source, **run: Any) -> TrainedModel:
         updated = update_source(trained, source, **run)
         known = trained.fitted.labels
-        new = sorted(set(updated.fitted.labels) - set(trained.fitted.labels))
+        new = sorted(set(updated.fitted.labels) - set(known))
         if new:
             given.run.say(f"new labels: {name_new(new, known)}")
         return updated

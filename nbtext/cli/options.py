@@ -189,11 +189,11 @@ def result(formats: Strings = OUTPUT_FORMATS, piped: str = "tsv", notes: str = "
     return part(ResultSettings, to={"choices": formats, "help": help, "default_help": default_help})
 
 
-def report(notes: str = "") -> Any:
-    """Return the field of --report; `notes` are further sentences of its help."""
+def report() -> Any:
+    """Return the field of --report."""
     return setting(
         None,
-        f"Write an HTML page with charts, too. {notes}Needs the extra nbtext[report].",
+        "Write an HTML page with charts, too. Needs the extra nbtext[report].",
         file="output",
     )
 

@@ -35,7 +35,7 @@ COLUMN_FORMATS = ("parquet", "arrow")  # only of --add-columns
 NOT_EACH = 1  # the exit status if a document does not have the label of --exit-status
 
 
-OPERATORS: dict[str, Callable[[Any, float], Any]] = {
+OPERATORS: dict[str, Callable[[Any, float], Mask]] = {
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
@@ -56,8 +56,7 @@ class ProbabilityBound:
         not.
         """
         column = predictions.probabilities[:, predictions.classes.index(self.label)]
-        found: Mask = OPERATORS[self.operator](column, self.bound)
-        return found
+        return OPERATORS[self.operator](column, self.bound)
 
 
 def parse_probability_bound(text: str) -> ProbabilityBound:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from nbtext.cli.command import (
-    has_option,
-    named_outputs,
-    named_sources,
+    named_files,
     refuse_settings,
     typed_options,
     typed_settings,
@@ -332,11 +332,13 @@ def open_documents(
 
     share_heap()
     settings_of_model = _read_as_trained(settings, trained_on)
-    source = open_source(sources, settings_of_model, outputs=named_outputs())
+    outputs = (file.path for file in named_files() if file.type.is_output)
+    source = open_source(sources, settings_of_model, outputs=("-", *outputs))
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
     _check_places(source, sources)
-    if has_option("label_level") and settings_of_model.label_level == 1 and not settings.label:
+    has_levels = "label_level" in click.get_current_context().params
+    if has_levels and settings_of_model.label_level == 1 and not settings.label:
         run.say(*source.find_deeper_labels())
     read = Batch([], (), [])  # the notes and repairs of all batches
     unit = trained_on.unit if trained_on is not None and not settings.input_format else None
@@ -399,7 +401,8 @@ def _check_places(source: Source, sources: Strings) -> None:
     from nbtext.documents.streams import is_url
 
     typed = typed_settings(InputSettings)
-    named = {*named_sources(), *sources}
+    named = {file.path for file in named_files() if file.type.metavar.startswith("SOURCE")}
+    named.update(sources)
     for name in typed.keys() & {"exclude", "label_level"}:
         if not any(os.path.isdir(path) or is_url(path) for path in named):
             raise refuse(name, "SOURCE is not a directory")
