@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,6 +68,7 @@ def write_columns(
     if first is None:  # there is nothing to read
         with target.open():
             return
+    rows = _check_formats(first, added)
     found = FORMATS[first.rows.format]
     if to is None:
         # a file .json holds lines if those of the source are in such a file, and else an array
@@ -80,7 +80,7 @@ def write_columns(
         to = found.name if suffix in suffixes else next(named, found.name)
     if to != found.name:
         check_suffix(target.path, FORMATS[to].suffixes, f"the rows are written as {to}")
-        CONVERSIONS[to](_check_formats(chain((first,), added), first), target)
+        CONVERSIONS[to](rows, target)
         return
     own = (*found.suffixes, TEXT_SUFFIX) if found.is_text else found.suffixes
     check_suffix(target.path, own, f"the rows are written as {found.name}, the format of SOURCE")
@@ -95,15 +95,13 @@ def write_columns(
         raise SettingsError(
             f"{found.name} has no tables", where="--table", hint="leave out --table"
         )
-    write: Callable[[Iterator[ChangedRows], OutputTarget, InputSettings], None] = found.load(
-        "writer"
-    )
-    write(_check_formats(chain((first,), added), first), target, InputSettings())
+    found.load("writer")(rows, target, InputSettings())
 
 
-def _check_formats(added: Iterator[ChangedRows], first: ChangedRows) -> Iterator[ChangedRows]:
+def _check_formats(first: ChangedRows, others: Iterator[ChangedRows]) -> Iterator[ChangedRows]:
     """Yield the same rows; raise InputError for those of another format than the first ones."""
-    for each in added:
+    yield first
+    for each in others:
         if each.rows.format != first.rows.format:
             raise InputError(
                 f"its format is {each.rows.format}, and that of {first.rows.path} is {first.rows.format}",

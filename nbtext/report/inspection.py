@@ -57,7 +57,7 @@ def matrix_result(inspection: MatrixInspection) -> Result[MatrixInspection]:
 
     def layout(found: MatrixInspection, _: Screen) -> Iterator[RenderableType]:
         n_features = found.features or 0
-        cells = found.documents * (found.features or 0)
+        cells = found.documents * n_features
         share = f", {found.entries / cells:.3%} of the cells" if cells else ""
         size = f"{number_of(found.documents, 'document')} × {number_of(n_features, 'feature')}"
         summary = [("matrix", size), ("entries", f"{found.entries:,} {found.kind}{share}")]

@@ -377,17 +377,13 @@ def format_fasttext(batch: Predictions, top_k: int | None) -> str:
                 where="--to fasttext",
                 hint="choose --to jsonl, or rename the label",
             )
+    rows: Iterable[Iterable[str]] = batch.labels
     if top_k is not None:
-        return "".join(
-            " ".join(
-                f"{FASTTEXT_PREFIX}{label} {share:.{FIELD_DECIMALS}f}" for label, share in pairs
-            )
-            + "\n"
+        rows = (
+            [f"{label} {share:.{FIELD_DECIMALS}f}" for label, share in pairs]
             for pairs in _rank(batch, top_k, None)
         )
-    return "".join(
-        " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in batch.labels
-    )
+    return "".join(" ".join(f"{FASTTEXT_PREFIX}{text}" for text in row) + "\n" for row in rows)
 
 
 def format_headers(batch: Predictions) -> str:
