@@ -47,7 +47,7 @@ from nbtext.documents.settings import (
 from nbtext.documents.streams import origin_of, warn
 from nbtext.errors import InputError, number_of
 from nbtext.kernel import choose_version
-from nbtext.records import Strings, dataclass
+from nbtext.records import Strings, dataclass, frozen_object
 
 LARGE_BYTES = 8 << 20  # of a block; others have a few megabytes, so such a block is a long document
 MAX_BLOCK_ROWS = 1 << 32  # documents of a block, whose rows have numbers
@@ -136,6 +136,7 @@ class Block:
         return self.n_bytes > LARGE_BYTES
 
 
+@frozen_object
 class Places(Sequence[str]):
     """The places of documents, which are their ids if they have no others. A place is made when it
     is asked for.
@@ -148,9 +149,8 @@ class Places(Sequence[str]):
         What follows it.
     """
 
-    def __init__(self, origin: str, numbers: Sequence[int | str]) -> None:
-        self._origin = origin
-        self._numbers = numbers
+    _origin: str
+    _numbers: Sequence[int | str]
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -251,11 +251,6 @@ class Batch:
     def features(self) -> Any:
         """What is counted: the texts, or the rows of a matrix."""
         return self.columns if self.matrix is None else self.matrix
-
-    @property
-    def texts(self) -> tuple[Sequence[str], ...] | None:
-        """The texts of each field; None if the documents are rows of a matrix."""
-        return self.columns if self.matrix is None else None
 
     def check_texts(self, job: str) -> None:
         """Raise InputError if the documents are rows of a matrix; `job` is what needs the texts."""

@@ -36,7 +36,7 @@ from nbtext.documents.formats import MAIL_HEADERS, MBOX_SEPARATOR
 from nbtext.documents.html import decode_html, remove_invisible
 from nbtext.documents.streams import ByteStream, open_stream, origin_of
 from nbtext.errors import InputError
-from nbtext.records import frozen
+from nbtext.records import dataclass, frozen
 
 BLOCK_MAILS = 64
 # of a mail or a part; the library keeps an object for each, and further ones are ignored
@@ -179,6 +179,7 @@ def _read_headers(content: bytes, start: int, stop: int) -> tuple[Message, int]:
     return BytesHeaderParser(policy=POLICY).parsebytes(lines.group() if lines else b""), end
 
 
+@dataclass(eq=False)
 class _Parts:
     """Reads the MIME parts of a mail.
 
@@ -190,10 +191,9 @@ class _Parts:
         The encoding of texts that state no valid encoding.
     """
 
-    def __init__(self, content: bytes, encoding: Encoding) -> None:
-        self._content = content
-        self._encoding = encoding
-        self._n_parts = 0
+    _content: bytes
+    _encoding: Encoding
+    _n_parts: int = 0
 
     def texts(self, message: Message, start: int, stop: int, depth: int = 0) -> Iterator[Decoded]:
         """Yield the texts of a part, whose body is a range of the mail, and of the parts in it.

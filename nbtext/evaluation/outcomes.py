@@ -13,6 +13,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers, Integers32, Mask
 from nbtext.documents.batch import Batch
 from nbtext.documents.fields import WEIGHT_UNIT
+from nbtext.features.csr import find_places
 from nbtext.model.predictions import Predictions, most_probable
 from nbtext.numerics import log
 from nbtext.records import Strings, frozen, frozen_object
@@ -162,7 +163,8 @@ class PredictedBatch(NamedTuple):
                 weights=np.array(batch.weights) / WEIGHT_UNIT,
                 texts=texts,
             )
-        return cls(found, batch.texts or None, groups=batch.groups)
+        columns = batch.columns if batch.matrix is None else ()
+        return cls(found, columns or None, groups=batch.groups)
 
 
 class LabelNumbers:
@@ -206,9 +208,7 @@ def measure_outcomes(
     """
     classes = numbers.add_again(predictions.classes)
     true = numbers.add(label for (label,) in true_sets(predictions))
-    columns = np.full(len(numbers), -1)
-    columns[classes] = np.arange(len(classes))
-    own = columns[true]
+    own = find_places(classes, len(numbers))[true]
     rows = np.arange(len(true))
     chosen = predictions.label_classes
     is_read = predictions.is_read

@@ -26,6 +26,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
+from nbtext.features.csr import find_places
 from nbtext.features.document_table import EMPTY_HASH, DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.features.stored_documents import StoredDocuments
@@ -334,11 +335,12 @@ def learn_labels(
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     solver = SolverSettings(C, seed=settings.seed)
+    scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
     scores = None
     start = None
     if settings.C == AUTO and len(held_out):
         C, scores, start = _select_strength_of_labels(
-            problem, data, folds, len(chunks), make_rough(solver)
+            problem, data, folds, len(chunks), make_rough(solver), scaling
         )
         solver = solver._replace(C=C)
     has_scores = scores is not None
@@ -357,7 +359,6 @@ def learn_labels(
         warnings.warn(f"{settings.model} {NO_CONVERGENCE}", ConvergenceWarning, stacklevel=2)
     scorer = compile_weights(weights, data.n_features, data.n_classes)
     hyperparameters = Hyperparameters(0.0, C, is_converged)
-    scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
     if not len(held_out):
         thresholds = np.full(data.n_classes, label_calibration.DEFAULT_THRESHOLD)
         return scorer, hyperparameters, label_calibration.MultilabelFit(None, scaling, thresholds)
@@ -413,7 +414,12 @@ def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
 
 
 def _select_strength_of_labels(
-    problem: OneVsRest, data: TrainingData, folds: Integers32, n_chunks: int, rough: SolverSettings
+    problem: OneVsRest,
+    data: TrainingData,
+    folds: Integers32,
+    n_chunks: int,
+    rough: SolverSettings,
+    scaling: label_calibration.ScoreScaling,
 ) -> tuple[float, Floats32 | None, Any]:
     """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
     solution.
@@ -423,7 +429,6 @@ def _select_strength_of_labels(
     """
     held_out = _list_held_out(folds)
     classes = list(range(0, data.n_classes, n_chunks))
-    scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
 
     def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
         solver = rough._replace(C=C)
@@ -450,16 +455,16 @@ def _collect_cells(
     scores   (n_held_out, n_classes)
     classes  the labels of the pairs
     """
-    places = np.full(len(data), -1)
-    places[held_out] = np.arange(len(held_out))
+    places = find_places(held_out, len(data))
     parts = []
     n_rows = max(1, CELLS_CHOSEN_AT_ONCE // len(classes))
     for first in range(0, len(held_out), n_rows):
         own = scores[first : first + n_rows, classes].astype(np.float64)
         is_own = np.zeros(own.shape, bool)
         for column, k in enumerate(classes):
-            rows = places[data.members[k]]
-            is_own[rows[(rows >= first) & (rows < first + len(own))] - first, column] = True
+            members = places[data.members[k]]
+            is_in_part = (members >= first) & (members < first + len(own))
+            is_own[members[is_in_part] - first, column] = True
         rows, columns, weights = label_calibration.keep_cells(own, is_own, first)
         parts.append(
             (

@@ -26,7 +26,7 @@ from nbtext.linear.data import (
     TrainingData,
     check_finite,
 )
-from nbtext.numerics import dot, exp, log
+from nbtext.numerics import dot, exp, log, ratio
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def descend(
     n_small = 0
     is_converged = False
     with np.errstate(all="ignore"):  # overflow is an error below
-        x = np.divide(start, scale, out=np.zeros(start.shape), where=scale > 0).ravel()
+        x = ratio(start, scale).ravel()
         value, gradient = evaluate(x)
         for _ in range(n_steps):
             step = _find_direction(gradient, pairs)

@@ -40,9 +40,9 @@ from nbtext.linear.data import (
     TrainingData,
     check_finite,
 )
-from nbtext.numerics import dot, exp, softplus
+from nbtext.numerics import dot, exp, ratio, softplus
 from nbtext.parallel import parallel_map
-from nbtext.records import frozen_object
+from nbtext.records import dataclass, frozen_object
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -95,6 +95,7 @@ class FoldProblem:
     documents: list[Any]
 
 
+@dataclass(eq=False)
 class Fit:
     """The solver of a class: its state, and what it needs next.
 
@@ -104,25 +105,17 @@ class Fit:
     rows      the state of the documents of each block
     """
 
-    def __init__(
-        self,
-        own_class: int,
-        features: Floats32,
-        kernel: Any,
-        offset: float,
-        rows: list[Rows],
-        stages: Sequence[SolverSettings],
-    ) -> None:
-        self.own_class = own_class
-        self.features = features
-        self.kernel = kernel
-        self.offset = offset
-        self.rows = rows
-        self.stages = list(stages)
-        self.n_iter = 0
-        self.action = ADD
-        self.is_measured = self.is_converged = False
-        self.first_measured = 0  # the pass from which on the gap is measured
+    own_class: int
+    features: Floats32
+    kernel: Any
+    offset: float
+    rows: list[Rows]
+    stages: list[SolverSettings]
+    n_iter: int = 0
+    action: str = ADD
+    is_measured: bool = False
+    is_converged: bool = False
+    first_measured: int = 0  # the pass from which on the gap is measured
 
     @property
     def stage(self) -> SolverSettings:
@@ -183,9 +176,10 @@ class Fit:
         self.is_measured = False
         self.n_iter = 0
         self.first_measured = 0
-        self.action = ADD if len(self.stages) > 1 else DONE
+        self.action = DONE
         if len(self.stages) > 1:
             del self.stages[0]
+            self.action = ADD
 
 
 class OneVsRest:
@@ -599,7 +593,7 @@ def minimize_binary(
     shares = np.abs(strengths[rows])
     transposed = matrix.T.tocsr()
     squares = matrix.power(2)
-    regularization = np.divide(1, scales, out=np.zeros(len(scales)), where=is_used)
+    regularization = ratio(np.ones(len(scales)), scales)
     weights = start
     stages = [settings]
     if weights is None:

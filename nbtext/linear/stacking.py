@@ -49,9 +49,7 @@ from nbtext.numerics import dot
 from nbtext.output import note_phase
 from nbtext.parallel import return_memory
 
-# inverse document frequencies
-NONE = "none"
-SMOOTH = "smooth"
+SMOOTH = "smooth"  # the inverse document frequency of a part
 TWO = 2  # labels, of which complement Naive Bayes is the multinomial model
 # Naive Bayes models, of which each view has the most accurate one, and their smoothing in units of
 # the mean entry. With two labels, complement Naive Bayes is the multinomial model, and the first

@@ -673,10 +673,8 @@ class CorpusCounter:
         """Return for each label set and weight, in order of first occurrence, its place in sorted
         order.
         """
-        places = np.empty(len(self._codes), np.int32)
         order = np.array([code for _, code in sorted(self._codes.items())], np.int64)
-        places[order] = np.arange(len(places), dtype=np.int32)
-        return places
+        return find_places(order, len(order))
 
     def finish(self) -> CorpusCounts:
         """Return the counts of all batches, with sorted features and labels; no more batches can be

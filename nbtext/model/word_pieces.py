@@ -144,12 +144,12 @@ def take_part(model: FittedModel, found: Vocabulary, pieces: Pieces | None = Non
     if model.longest_piece is None:
         places = find_terms(vocabulary.blob, vocabulary.offsets, found.blob, found.offsets)
         columns = places[places >= 0]
-        part = replace(
+        return replace(
             model,
+            vocabulary=found.restrict(np.flatnonzero(places >= 0)),
             weighting=model.weighting.restrict(columns),
             scorer=model.scorer.restrict(columns),
         )
-        return replace(part, vocabulary=found.restrict(np.flatnonzero(places >= 0)))
     pieces = pieces or Pieces(model)
     terms = found.terms
     parts = [[] if column is None else [column] for column in map(vocabulary.columns.get, terms)]
