@@ -116,13 +116,6 @@ class Format:
         """Whether documents of a pipe can be read as soon as their lines arrive."""
         return self.is_splittable and self.is_text
 
-    @property
-    def is_indexed(self) -> bool:
-        """Whether the file has an index of its rows, so that their numbers are known without
-        counting lines.
-        """
-        return self.is_splittable and not self.is_text
-
     def begins(self, start: bytes) -> bool:
         """Return whether the first line of a text identifies this format."""
         return (

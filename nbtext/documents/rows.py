@@ -254,7 +254,7 @@ class ObjectRows(TextRows):
 
         def dump(value: Any) -> str:
             is_ascii = not self.encoding.codec.startswith(UNICODE)
-            return _printable(
+            return escape_surrogates(
                 json.dumps(value, ensure_ascii=is_ascii, allow_nan=False, separators=(comma, colon))
             )
 
@@ -326,7 +326,7 @@ class TableRows(TextRows):
         n_before = self.header.rstrip(LINE_ENDS).count("\n")
         check_new(changed.flat, self.names, f"{self.path}:{1 + n_before}")
         content, end = split_end(self.header)
-        names = [self._quote(_printable(column.name)) for column in changed.flat]
+        names = [self._quote(escape_surrogates(column.name)) for column in changed.flat]
         return self.separator.join([content, *names]) + end + gap
 
     def write_row(
@@ -374,7 +374,7 @@ class TableRows(TextRows):
                 hint="remove its last columns, or give them names",
             )
         values = [
-            _printable(column.cells(value))
+            escape_surrogates(column.cells(value))
             for column, value in zip(changed.flat, added, strict=True)
         ]
         new = [*[""] * (width - len(cells)), *values]
@@ -520,7 +520,7 @@ def write_text(
             file.flush()
 
 
-def _printable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return a text in which each lone surrogate is an escape sequence, which is one of JSON,
     too.
     """

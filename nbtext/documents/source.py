@@ -730,7 +730,8 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
     if shard.byte_range is None:
         return 0
     with closing(streams.open_stream(shard.paths[0])) as stream:
-        if detect_stream_format(stream, settings).is_indexed:
+        found = detect_stream_format(stream, settings)
+        if found.is_splittable and not found.is_text:  # its index has the numbers of its rows
             return 0
         _, bom_size = detect_bom(stream.head(), encoding_of(settings))
     return count_lines_in_range(stream.location, shard.byte_range, bom_size)

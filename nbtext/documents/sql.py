@@ -27,7 +27,13 @@ from nbtext.documents.fields import (
     parse_json,
     take_columns,
 )
-from nbtext.documents.rows import ChangedRows, Column, OutputTarget, check_new
+from nbtext.documents.rows import (
+    ChangedRows,
+    Column,
+    OutputTarget,
+    check_new,
+    escape_surrogates,
+)
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, is_regular, is_url, unreadable_file
 from nbtext.errors import (
@@ -373,7 +379,7 @@ def _plain_value(value: Any) -> Any:
     if value is None or isinstance(value, int | float | bytes):
         return value
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return escape_surrogates(value)
     if isinstance(value, memoryview | bytearray):
         return bytes(value)
     if isinstance(value, list | tuple | dict):

@@ -247,8 +247,7 @@ def is_model(path: str) -> bool:
     """Return whether the path is a model file: its first bytes are those of a pickle. They can be
     read again.
     """
-    kind = _kind(path)
-    return kind is MODEL_FILE or kind is PICKLE
+    return _kind(path) in (MODEL_FILE, PICKLE)
 
 
 def _kind(path: str) -> Kind | None:
