@@ -49,7 +49,8 @@ from nbtext.model.word_vectors import check_table
 from nbtext.output import note_phase
 from nbtext.parallel import parallel_map
 
-FoldSearch = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
+CountFeatures = Callable[[FeatureSettings], CorpusCounts]  # of the documents of a search
+FoldSearch = Callable[[CountFeatures], TrainedModel]
 
 DOCUMENTS_SEARCHED_AT_ONCE = 512  # documents that a search counts, or predicts, at once
 MAX_EXCERPT = 200  # characters of a text that are kept beside its id

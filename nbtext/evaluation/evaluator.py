@@ -532,7 +532,7 @@ def parse_thresholds(text: str) -> dict[str, float]:
         try:
             threshold = float(number)
         except ValueError:
-            threshold = float("nan")
+            threshold = math.nan
         if not math.isfinite(threshold):
             comma = "; write \\, for a comma in a label" if colon else ""
             raise ValueError(f"{part!r} has no number; write {name}=0.85{comma}")

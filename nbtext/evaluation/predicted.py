@@ -388,9 +388,7 @@ class PredictionsFile:
         # an id whose bytes are not UTF-8 was written with escapes
         escaped = identity.encode("utf-8", "backslashreplace").decode()
         same = self._records.get(identity.strip()) or self._records.get(escaped.strip(), [])
-        n_taken = self._n_taken[identity]
-        hint = "write SOURCE exactly as in the nbtext predict command"
-        number = n_taken if len(same) > 1 else 0
+        number = self._n_taken[identity] if len(same) > 1 else 0
         self._n_taken[identity] += 1
         if number >= len(same):
             self.finish()  # says if there are no ids
@@ -398,7 +396,7 @@ class PredictionsFile:
             raise InputError(
                 what if same else f"there is no prediction for {identity}",
                 where=self._path,
-                hint=hint,
+                hint="write SOURCE exactly as in the nbtext predict command",
             )
         return same[number]
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,7 +44,11 @@ from nbtext.bayes.settings import (
 from nbtext.bayes.smoothing import judge
 from nbtext.documents.source import Source
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, SettingsError, number_of
-from nbtext.evaluation.cross_validation import CrossValidation, cross_validate_search
+from nbtext.evaluation.cross_validation import (
+    CountFeatures,
+    CrossValidation,
+    cross_validate_search,
+)
 from nbtext.evaluation.settings import GIVEN, MAX_SIZES, SAMPLE_SIZES, SHOWN, FoldSettings
 from nbtext.features.analyzer import MARKS_PATTERN
 from nbtext.features.formulas import WEIGHTINGS
@@ -360,7 +364,7 @@ class Searching:
     def __init__(
         self,
         candidates: Sequence[Candidate],
-        count: Callable[[FeatureSettings], CorpusCounts],
+        count: CountFeatures,
         jobs: int,
     ) -> None:
         self._count = count
@@ -546,7 +550,7 @@ class Searching:
 
 def search_model(
     candidates: Sequence[Candidate],
-    count: Callable[[FeatureSettings], CorpusCounts],
+    count: CountFeatures,
     *,
     jobs: int = 1,
 ) -> Search:
