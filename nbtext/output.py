@@ -160,16 +160,20 @@ def check_output(path: str) -> None:
     """
     with convert_errors(path):
         if path.endswith(os.sep) or os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise _system_error(errno.EISDIR)
         if is_written_to(path):
             return
         folder = os.path.dirname(os.path.realpath(path))
         if not stat.S_ISDIR(os.stat(folder).st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            raise _system_error(errno.ENOTDIR)
         if not os.access(folder, os.W_OK | os.X_OK):
             is_read_only = hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY
-            why = errno.EROFS if is_read_only else errno.EACCES
-            raise PermissionError(why, os.strerror(why))
+            raise _system_error(errno.EROFS if is_read_only else errno.EACCES)
+
+
+def _system_error(number: int) -> OSError:
+    """Return the error of the system with this number, of the class that Python has for it."""
+    return OSError(number, os.strerror(number))
 
 
 @contextmanager
@@ -193,7 +197,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         return
     with convert_errors(path):
         if path.endswith(os.sep):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise _system_error(errno.EISDIR)
         if is_written_to(path):
             descriptor = _find_descriptor(path)
             with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
