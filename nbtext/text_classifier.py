@@ -5,7 +5,7 @@ scikit-learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from os import PathLike
@@ -132,8 +132,7 @@ class TextClassifier:
         does, such as one of several labels. A pipeline counts words of any length, nbtext those of
         at most 65,535 bytes.
         """
-        convert: Callable[[FittedModel], Pipeline] = load_method("to_sklearn")
-        return convert(self.fitted_)
+        return load_method("to_sklearn")(self.fitted_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TextClassifier:
@@ -381,8 +380,9 @@ class TextClassifier:
         """Estimate the share of each label among texts X, with 95 % intervals, as `nbtext
         prevalence` does.
         """
-        estimate: Callable[[TrainedModel, list[str]], Prevalence] = load_method("prevalence")
-        return estimate(self.model_, sklearn_compat.list_texts(X, self.fitted_.feature_settings))
+        texts = sklearn_compat.list_texts(X, self.fitted_.feature_settings)
+        found: Prevalence = load_method("prevalence")(self.model_, texts)
+        return found
 
     @property
     def model_(self) -> TrainedModel:
@@ -441,7 +441,7 @@ class TextClassifier:
             )
         return count_in_threads(GivenDocuments(documents, given), CountingTask(settings, size), 1)
 
-    def _log_posterior(self, X: Iterable[str], jobs: int = 1) -> Floats:
+    def _log_posterior(self, X: Iterable[str], jobs: int) -> Floats:
         """Return log-probabilities in the order of the model's classes."""
         return self.fitted_.task.log_probabilities(*self._score(X, jobs).evidence)
 
