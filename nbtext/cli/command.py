@@ -396,10 +396,8 @@ class Option(click.Option):
         yield from (first, *others)
 
 
-def _make_option(
-    record: type[Any], field: Field[Any], found: Setting, title: str, name: str = ""
-) -> Option:
-    """Return the option of a setting of a record."""
+def _make_option(record: type[Any], field: Field[Any], found: Setting, name: str = "") -> Option:
+    """Return the option of a setting of a record, in the group of the record."""
     flag = f"--{field.name.replace('_', '-')}"
     facts: dict[str, Any] = {
         "type": _type_of(record, field, found),
@@ -414,7 +412,7 @@ def _make_option(
         *(found.flags or (flag,)),
         name or field.name,
         help=found.help,
-        title=found.title or title,
+        title=found.title or getattr(record, "TITLE", "Options"),
         default_help=found.default_help
         or ("" if isinstance(default, bool) or found.is_required else shown),
         multiple=found.is_repeated,
@@ -423,7 +421,7 @@ def _make_option(
     )
 
 
-def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[click.Parameter]:
+def _list_parameters(record: type[Any]) -> Iterator[click.Parameter]:
     """Yield the arguments and the options of the settings of a record, in the order of its
     fields.
     """
@@ -431,9 +429,7 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
         found = field.metadata.get(KEY)
         if isinstance(found, SettingsPart):
             for each, of_part in list_options(found):
-                yield _make_option(
-                    found.record, each, of_part, getattr(found.record, "TITLE", title)
-                )
+                yield _make_option(found.record, each, of_part)
         elif not isinstance(found, Setting) or not found.is_offered:
             continue
         elif found.is_argument:
@@ -445,9 +441,9 @@ def _list_parameters(record: type[Any], title: str = "Options") -> Iterator[clic
                 type=_type_of(record, field, found),
             )
             if found.flags:  # the same value as an option
-                yield _make_option(record, field, found, title, MODEL_OPTION)
+                yield _make_option(record, field, found, MODEL_OPTION)
         else:
-            yield _make_option(record, field, found, title)
+            yield _make_option(record, field, found)
 
 
 class Command(click.Command):
@@ -533,7 +529,7 @@ class Command(click.Command):
                             f"{self.name} takes no options of applications",
                             where=application.package,
                         )
-                    options = list(_list_parameters(record, getattr(record, "TITLE", "Options")))
+                    options = list(_list_parameters(record))
                     known = {name for each in self.params for name in (each.name, *each.opts)}
                     for option in options:
                         if not known.isdisjoint((option.name, *option.opts)):

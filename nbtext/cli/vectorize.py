@@ -61,7 +61,7 @@ def vectorize(given: Vectorize) -> None:
     target = running.binary_output(given.output)
     chosen = given.to or running.format_of(target, MATRIX_FORMATS) or "npz"
     if chosen == "mtx" and given.features.select is None:
-        for name in ("label", "label_separator", "label_fields", "missing_labels"):
+        for name in options.NOT_FOR_COUNTS:
             if getattr(given.input, name):
                 raise refuse(name, "the format mtx has no labels")
     like = None  # the columns are those of the documents

@@ -103,13 +103,10 @@ def count_shard(
         try:
             report.result = count_in_threads(open_shard(shard, input_settings), task, 1, report.add)
         except InputError:
-            if shard.byte_range is None:
+            if shard.byte_range is None or shard.byte_range.first_line is None:
                 raise
             # read again, with the line numbers of the whole file
-            with reporting() as again:
-                whole = open_shard(begin_at_line(shard, None), input_settings)
-                again.result = count_in_threads(whole, task, 1, again.add)
-            return again
+            return count_shard(begin_at_line(shard, None), input_settings, task, token_versions)
     return report
 
 
