@@ -350,7 +350,7 @@ class Option(click.Option):
         self,
         *names: str,
         help: str,
-        title: str = "Options",
+        title: str,
         default_help: str = "",
         **attributes: Any,
     ):
@@ -469,7 +469,7 @@ class Command(click.Command):
         common: str,
         notes: str = "",
         rules: Iterable[Rule] = (),
-        referred: Mapping[str, str] | None = None,
+        referred: Mapping[str, str] = {},
     ) -> None:
         self.record = record
         self.rules = tuple(rules)
@@ -510,7 +510,7 @@ class Command(click.Command):
         self.notes = notes
         self.common = common.split()
         self._is_complete = False  # whether it has the options of applications
-        self.referred = referred or {}
+        self.referred = referred
 
     def add_options(self) -> bool:
         """Add the options that applications have for this command; False: there are none, or they

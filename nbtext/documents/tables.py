@@ -831,6 +831,7 @@ def read_table(
     (first,) = header.cells
     if settings.rows_for:
         first = list(map(encoding.repair, first))
+    stripped = [name.strip() for name in first]
     second = next(groups)
     following = second.cells[:HEADER_ROWS]
     names, places, is_header = find_columns(first, following, settings, place=place)
@@ -841,7 +842,7 @@ def read_table(
         what = f"the second row ({format_names(following[0])}) may be of the header, because other rows have numbers in its place"
         warn(stream.path, f"{what}; remove it if it is, as by sed 2d")
     if settings.header is None:
-        _warn_of_header(first, following, settings, is_header=is_header, path=stream.path)
+        _warn_of_header(stripped, following, settings, is_header=is_header, path=stream.path)
     if not is_escaped and any("\\N" in columns for columns in following):
         warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
     table = Table(
@@ -850,7 +851,7 @@ def read_table(
         origin,
         settings,
         SEPARATOR_NAMES.get(separator, separator),
-        [name.strip() for name in first] if is_header else None,
+        stripped if is_header else None,
         second.spans[n_more - 1][1] if n_more else 0,
     )
     if not (settings.rows_for or is_escaped or is_plain) and separator not in ' "':
@@ -925,7 +926,7 @@ def find_columns(
 
 
 def _warn_of_header(
-    first: list[str],
+    names: list[str],
     others: Sequence[Sequence[str]],
     settings: InputSettings,
     *,
@@ -934,8 +935,9 @@ def _warn_of_header(
 ) -> None:
     """Say what the first row is taken for, if it may be something else: all text columns are
     numbers.
+
+    names  the cells of the first row, without blanks around them
     """
-    names = [name.strip() for name in first]
     wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
     usual = {*USUAL_NAMES, *wanted, settings.id_field}
     if not all(map(is_number, (*settings.text_field, *settings.other_fields))):

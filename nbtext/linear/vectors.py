@@ -205,8 +205,8 @@ def _fit_line(sums: Array, lengths: Array) -> tuple[float, float]:
     of_sums, of_lengths = (float(each.mean(dtype=np.float64)) for each in (sums, lengths))
     share = WEIGHT_OF_EMPTY / (1 + WEIGHT_OF_EMPTY)
     distances = sums - of_sums
-    variance = float(dot(distances, distances)) / len(sums) + share * of_sums**2
-    covariance = float(dot(distances, lengths)) / len(sums) + share * of_sums * of_lengths
+    variance = dot(distances, distances) / len(sums) + share * of_sums**2
+    covariance = dot(distances, lengths) / len(sums) + share * of_sums * of_lengths
     slope = min(max(0.0, covariance / (variance or np.inf)), of_lengths / (of_sums or np.inf))
     return (of_lengths - slope * of_sums) * (1 - share), slope
 

@@ -31,8 +31,8 @@ class Costs:
 
     def of(self, true: str, predicted: str | None) -> float:
         """Return the cost of a prediction; None stands for no label."""
-        listed = self.pairs.get((true, predicted or ""))
-        return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
+        usual = DEFAULT_ERROR_COST * (true != predicted)
+        return self.pairs.get((true, predicted or ""), usual)
 
     def check(self, labels: Collection[str]) -> None:
         """Raise InputError if a label of the file is not among these labels."""

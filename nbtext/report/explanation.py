@@ -146,7 +146,7 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
     """Return an explanation as plain data; numbers in full, so that the terms add up to the
     log-odds.
     """
-    shown, others = _shown(explanation, n_features)
+    shown, _, others = _shown(explanation, n_features)
     names = ("id", "label", "probability", "against", "other_probability", "log_odds")
     plain = {name: getattr(explanation, name) for name in names}
     plain["terms"] = asdict(explanation.terms)
@@ -196,19 +196,20 @@ def add_weights(
 
 def _shown(
     explanation: Explanation, n_features: int | None
-) -> tuple[tuple[Contribution, ...], float]:
-    """Return the parts with the largest contributions, and the sum of the others."""
+) -> tuple[tuple[Contribution, ...], int, float]:
+    """Return the parts with the largest contributions, and the number and the sum of the others."""
     parts = explanation.contributions
     if n_features is None:
-        return parts, 0.0
-    return parts[:n_features], sum(part.log_odds for part in parts[n_features:])
+        return parts, 0, 0.0
+    others = parts[n_features:]
+    return parts[:n_features], len(others), sum(part.log_odds for part in others)
 
 
 def _rows(explanation: Explanation, n_features: int | None) -> Iterator[OutputRow]:
     """Yield a row for each term of the log-odds: the features, all other features together, and the
     other terms.
     """
-    shown, others = _shown(explanation, n_features)
+    shown, n_others, others = _shown(explanation, n_features)
     head = [explanation.id, explanation.label, explanation.against]
     if explanation.against is None:
         yield [*head, "none", "", "", ""]
@@ -216,8 +217,8 @@ def _rows(explanation: Explanation, n_features: int | None) -> Iterator[OutputRo
     for part in shown:
         term = "untrained" if part.is_untrained else "feature"
         yield [*head, term, part.feature, part.count, part.log_odds]
-    if len(shown) < len(explanation.contributions):
-        yield [*head, "others", "", len(explanation.contributions) - len(shown), others]
+    if n_others:
+        yield [*head, "others", "", n_others, others]
     for name, value in asdict(explanation.terms).items():
         yield [*head, name, "", "", value]
 
@@ -254,7 +255,7 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     """
     from rich.text import Text
 
-    shown, others = _shown(explanation, n_features)
+    shown, n_others, others = _shown(explanation, n_features)
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
@@ -269,10 +270,8 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
         drawing.stylize(STYLES[-1] if left else STYLES[1])
         count = "" if part.count is None else f"{part.count:,}"
         table.add_row(feature, count, f"{part.log_odds:+.3f}", drawing)
-    if len(shown) < len(explanation.contributions):
-        table.add_row(
-            f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", ""
-        )
+    if n_others:
+        table.add_row(f"({n_others:,} others)", "", f"{others:+.3f}", "")
     return table
 
 
@@ -320,8 +319,7 @@ def render_explanation_page(
 
 def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the terms whose sum is the log-odds."""
-    shown, others = _shown(explanation, maximum)
-    n_others = len(explanation.contributions) - len(shown)
+    shown, n_others, others = _shown(explanation, maximum)
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     for part, feature in zip(shown, name_features(shown), strict=True):
         yield _row(

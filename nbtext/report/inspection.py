@@ -163,7 +163,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 
 def _settings_line(inspection: Inspection | MatrixInspection) -> Iterator[tuple[str, str]]:
-    texts = {name: format_value(value) for name, value in (inspection.settings or {}).items()}
+    texts = {name: format_value(value) for name, value in inspection.settings.items()}
     if texts:
         yield "settings", ", ".join(f"{name}={printable(text)}" for name, text in texts.items())
 
