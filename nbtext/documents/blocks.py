@@ -77,6 +77,11 @@ class Shard:
     byte_range: ByteRange | None = None
     root: str | None = None
 
+    @property
+    def path(self) -> str:
+        """The path of the first file, or of the only one."""
+        return self.paths[0]
+
 
 class LineBlock(NamedTuple):
     """Complete lines, or one line that is too long to be kept.

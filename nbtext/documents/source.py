@@ -124,7 +124,7 @@ class Source:
         self.field_names = settings.text_field if settings.separate_fields else ()
         units = {"bytes" if shard.reader == "file" else "files" for shard in files}
         sizes = [
-            streams.file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths)
+            streams.file_size(shard.path) if shard.reader == "file" else len(shard.paths)
             for shard in files
         ]
         self.unit = "bytes" if "bytes" in units else "files"
@@ -132,14 +132,14 @@ class Source:
             sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
         )
         self.is_live = FORMATS[settings.input_format or "lines"].is_live and any(
-            size is None and not streams.is_url(shard.paths[0])
+            size is None and not streams.is_url(shard.path)
             for shard, size in zip(files, sizes, strict=True)
         )
 
     def _found_units(self) -> set[str | None]:
         units: set[str | None] = set()
         for shard in self._files:
-            path = shard.paths[0]
+            path = shard.path
             unit = self._units.get(path)
             if unit is None and shard.reader != "file":
                 unit = {"mails": "mail", "database": "row"}.get(shard.reader, "file")
@@ -212,7 +212,7 @@ class Source:
         holds texts.
         """
         shard = self._files[0]
-        path = shard.paths[0]
+        path = shard.path
         is_told_by_name = content_suffix(path) in MATRIX_SUFFIXES
         if shard.reader != "file" or (streams.is_url(path) and not is_told_by_name):
             return None
@@ -255,7 +255,7 @@ class Source:
     @property
     def names_matrix(self) -> bool:
         """Whether the name of a file tells that it is a matrix."""
-        files = (shard.paths[0] for shard in self._files if shard.reader == "file")
+        files = (shard.path for shard in self._files if shard.reader == "file")
         return any(content_suffix(path) in MATRIX_SUFFIXES for path in files)
 
     def keep_documents(self) -> None:
@@ -333,7 +333,7 @@ class Source:
         return batch if self._kept is None else self._kept.setdefault(number, batch)
 
     def _read_shard(self, shard: Shard) -> Iterator[Block]:
-        path = shard.paths[0]
+        path = shard.path
         name = hide_credentials(shard.root or path, is_source=True)
         settings = replace(self.settings, folder=shard.labels[0])
         options = ReadOptions(encoding_of(settings), settings, shard.byte_range)
@@ -364,7 +364,7 @@ class Source:
         self, stream: streams.ByteStream, shard: Shard, options: ReadOptions
     ) -> Iterator[Block]:
         """Yield the blocks of a single file or stream, whose format may have to be detected."""
-        path = shard.paths[0]
+        path = shard.path
         settings = options.settings
         kind = None
         if shard.root is not None:
@@ -450,7 +450,7 @@ class Source:
             if shard.reader != "file":
                 shards += split_files(shard, max(1, n_bytes // FILE_BYTES))
                 continue
-            path = shard.paths[0]
+            path = shard.path
             size = streams.file_size(path)
             if path == streams.STANDARD_INPUT or (size is None and not streams.is_url(path)):
                 raise InputError(
@@ -514,7 +514,7 @@ def open_source(
                 log_skipped(place, reason)
             for shard in shards:
                 if shard.reader == "files":
-                    check_needed(shard.paths[0], settings)
+                    check_needed(shard.path, settings)
             files += shards
         elif settings.input_format == "dirs":
             raise InputError("is not a directory", where=path, hint="leave out --input-format")
@@ -729,7 +729,7 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
     """
     if shard.byte_range is None:
         return 0
-    with closing(streams.open_stream(shard.paths[0])) as stream:
+    with closing(streams.open_stream(shard.path)) as stream:
         found = detect_stream_format(stream, settings)
         if found.is_splittable and not found.is_text:  # its index has the numbers of its rows
             return 0
