@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -242,7 +241,7 @@ def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int) -> int
     """
     start, stop, _ = byte_range
     base = bom_size if start <= bom_size else start - 1
-    with closing(open_stream(path, offset=base)) as stream:
+    with open_stream(path, offset=base) as stream:
         owned = _cut_range(read_raw_blocks(stream), base, stop, is_skipping=start > bom_size)
         return sum(count_byte(raw, NEWLINE) for raw in owned)
 
@@ -258,7 +257,7 @@ def read_range(
     base = bom_size if start <= bom_size else start - 1
     if first_line is None:
         first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size)
-    with closing(open_stream(path, offset=base)) as stream:
+    with open_stream(path, offset=base) as stream:
         owned = _cut_range(read_raw_blocks(stream), base, stop, is_skipping=start > bom_size)
         owned = owned if encoding.codec == "utf-8" else to_utf8(owned, encoding)
         yield from read_line_blocks(

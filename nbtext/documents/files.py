@@ -14,7 +14,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import attrgetter
@@ -436,7 +436,7 @@ def count_mails(path: str, limit: int) -> int:
         if start.startswith(b"From ") and begins_as_mail(start):
             from nbtext.documents.mail import split_mbox  # for few files
 
-            with closing(streams.open_stream(path)) as stream:
+            with streams.open_stream(path) as stream:
                 return len(list(islice(split_mbox(stream, limit), 2)))
     return 0
 

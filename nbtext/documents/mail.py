@@ -12,7 +12,7 @@ import binascii
 import email.policy
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -398,7 +398,7 @@ def read_mail_files(shard: Shard, options: ReadOptions) -> Iterator[Block]:
 
 def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
     try:
-        with closing(open_stream(path)) as stream:
+        with open_stream(path) as stream:
             contents = split_mbox(stream, limit)
             first = next(contents, b"")
             second = next(contents, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -341,7 +341,7 @@ class Source:
             yield from self._begun.pop(path)
             return
         if shard.reader == "file":
-            with closing(streams.open_stream(path)) as stream:
+            with streams.open_stream(path) as stream:
                 yield from self._read_stream(stream, shard, options)
             return
         if shard.reader == "database":
@@ -583,7 +583,7 @@ def _detect_format(path: str, settings: InputSettings) -> Format | None:
     """Return the format of a file; None if it cannot be detected, which is reported when the file
     is read.
     """
-    with closing(streams.open_stream(path)) as stream:
+    with streams.open_stream(path) as stream:
         try:
             return detect_stream_format(stream, settings)
         except InputError:
@@ -707,7 +707,7 @@ def _warn_of_table(path: str, text: str, marks: str) -> None:
 
 def _is_splittable(path: str, settings: InputSettings) -> bool:
     """Return whether a byte range of the file can be read alone."""
-    with closing(streams.open_stream(path)) as stream:
+    with streams.open_stream(path) as stream:
         found = detect_stream_format(stream, settings)
         is_ranged = stream.compression is None and found.is_splittable
         if found.is_text:
@@ -729,7 +729,7 @@ def count_lines(shard: Shard, settings: InputSettings) -> int:
     """
     if shard.byte_range is None:
         return 0
-    with closing(streams.open_stream(shard.path)) as stream:
+    with streams.open_stream(shard.path) as stream:
         found = detect_stream_format(stream, settings)
         if found.is_splittable and not found.is_text:  # its index has the numbers of its rows
             return 0

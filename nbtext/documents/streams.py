@@ -14,9 +14,9 @@ import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from nbtext.documents.decoding import BOMS, Encoding, detect_bom, to_utf8
 from nbtext.documents.decompression import MAGIC_BYTES, MAGICS, check_compression, unpack_blocks
@@ -59,6 +59,8 @@ _opened: dict[str, ByteStream] = {}
 class ByteStream:
     """A stream of bytes, read in raw blocks. What `head` returns is returned by `read` again.
 
+    At the end of a `with` statement, it is closed.
+
     Parameters
     ----------
     path : str
@@ -92,6 +94,12 @@ class ByteStream:
         self._read_raw = read
         self.close = close
         self._raw_blocks = self._read_all()  # of the rest of the stream
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def read(self, _size: int = -1) -> bytes:
         """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at
@@ -473,7 +481,7 @@ def read_url(url: str, limit: int) -> bytes | int:
         The URL cannot be read.
     """
     content = b""
-    with closing(open_url(url)) as stream:
+    with open_url(url) as stream:
         while len(content) <= limit and (block := stream.read()):
             content += block
     return content if len(content) <= limit else errno.EFBIG

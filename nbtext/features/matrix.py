@@ -18,7 +18,7 @@ import os
 import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
@@ -41,7 +41,14 @@ from nbtext.documents.names import (
 )
 from nbtext.documents.recognition import BROKEN_ZIP, MATRIX, recognize
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.documents.streams import STANDARD_INPUT, ByteStream, is_url, open_stream, warn
+from nbtext.documents.streams import (
+    STANDARD_INPUT,
+    ByteStream,
+    is_url,
+    open_stream,
+    origin_of,
+    warn,
+)
 from nbtext.errors import InputError, ModelError, NbtextError, NbtextWarning
 from nbtext.features.counting import align_documents
 from nbtext.features.document_table import DocumentTable
@@ -300,7 +307,7 @@ def load_matrix(path: str) -> Matrix:
     InputError
         The file is not a matrix, is broken or inconsistent, or was written by another nbtext.
     """
-    with closing(open_stream(path)) as stream:
+    with open_stream(path) as stream:
         return _load_npz(stream)
 
 
@@ -680,7 +687,7 @@ def _numbered_blocks(
 
     places  the line of each document; None: they have none, and the file says its width
     """
-    origin = "" if stream.path == STANDARD_INPUT else f"{stream.path}:"
+    origin = origin_of(stream.path)
     ids = [f"{origin}{place}" for place in places or range(1, len(labels) + 1)]
     with _named_errors(stream.path):
         matrix = number_columns(rows, ids, labels)
