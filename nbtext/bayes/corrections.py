@@ -29,16 +29,17 @@ from nbtext.numerics import dot, exp, log
 
 # that a corrected feature has, of those to which corrections are fitted
 MIN_CORRECTED_DOCUMENTS = 10
-# Of what a correction changes log-odds by, at the mean temperature. With 0.06, 0.1 and 0.18, the
-# mean gain of accuracy on other training documents (reviews, and messages in Thai, 1,000 to 19,000)
-# is 0.0150, 0.0190 and 0.0174; with features of 5 or 20 documents, 0.0190 and 0.0185.
+# Prior standard deviation of a correction, in log-odds at the mean temperature. With 0.06, 0.1 and
+# 0.18, the mean gain of accuracy on other training documents (reviews, and messages in Thai, 1,000
+# to 19,000) is 0.0150, 0.0190 and 0.0174; with features of 5 or 20 documents, 0.0190 and 0.0185.
 CORRECTION_DEVIATION = 0.1
 # With more, each label has few of the documents, and the time is too long: 70 topics of news lose
-# 0.004 of accuracy, 20 newsgroups gain 0.003 for a sixth of the time of training.
+# 0.004 of accuracy; 20 newsgroups gain 0.003, but training takes a sixth longer.
 MAX_CORRECTED_LABELS = 16
-# Of all documents. Of 2,000 messages, corrections seem to raise the log-loss by 0.011 if documents
-# are in the scores of one another, and lower it by 0.013 if not, and by 0.035 on new messages. Of
-# 22,000 messages and 25,000 reviews, 4,096 give about the same models, for a quarter of the time.
+# Share of all documents up to which the other half stays in the scores. Of 2,000 messages,
+# corrections seem to raise the log-loss by 0.011 if it stays, and to lower it by 0.013 if not; on
+# new messages they lower it by 0.035. With 22,000 messages and 25,000 reviews, 4,096 of which are
+# scored, models are about the same, and training is faster by a quarter if it stays.
 SMALL_SHARE = 0.25
 STEP_ACCURACY = 0.1  # relative to the gradient: corrections that are more exact gain nothing
 
@@ -79,14 +80,14 @@ def fit_correction(
     """Fit the corrections of frequent features; return them, and scores that are held out from the
     fit, (n_documents, n_classes).
 
-    They minimize the log-loss of softmax((scores + X · corrections) / T + offsets), with a prior of
-    the corrections around 0. They are None if those of each half of the documents do not lower the
-    calibrated log-loss of the other half; then the scores stay.
+    They lower the log-loss of softmax((scores + X · corrections) / T + offsets), with a prior of
+    the corrections around 0. Each half of the documents is scored with the corrections of the other
+    half. If the calibrated log-loss of all does not fall, they are None, and the scores stay.
 
     The corrections of a half are fitted to leave-one-out scores of models without the other half.
     Otherwise each document of the other half would be in these scores, and the corrections would
-    make up for its label: the log-loss of other documents then seems to be higher than it is. Of a
-    small share of a large corpus, this matters little, and takes long.
+    compensate for its label, so that they look worse than they are. In a small sample of a large
+    corpus, this matters little, and would take long.
 
     Parameters
     ----------
@@ -144,9 +145,9 @@ def _fit_weights(judged: JudgedDocuments, rows: DocumentTable, n_columns: int) -
     rows    the counts of the corrected features of each document
     """
     calibration = fit_scaled_temperature(judged)
-    temperatures = calibration.divide(np.ones((len(judged), 1)), judged.lengths)[:, 0]
-    unit = exp(-log(temperatures).mean())  # corrections are in nats at the mean temperature
-    rows = replace(rows, counts=rows.counts * (unit * temperatures[rows.entry_documents]))
+    inverse_temperatures = calibration.divide(np.ones((len(judged), 1)), judged.lengths)[:, 0]
+    unit = exp(-log(inverse_temperatures).mean())  # corrections are in nats at the mean temperature
+    rows = replace(rows, counts=rows.counts * (unit * inverse_temperatures[rows.entry_documents]))
     judged = judged.with_scores(log_posterior(calibration.divide(judged.scores, judged.lengths)))
     judged = judged.with_scores(judged.scores + fit_prior_adjustment(judged))
     n_classes = judged.n_classes
