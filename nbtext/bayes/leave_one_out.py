@@ -287,12 +287,15 @@ class LeaveOneOut(LeftOutDocuments):
 
     def scores_without(self, rows: Integers, smoothing: float) -> Floats:
         """Return the scores of the other documents, each under the model of all documents but it
-        and these rows, (n_others, n_classes).
+        and these rows, (n_others, n_classes), without the priors of the labels.
         """
         statistics = self.statistics
         gone = count_classes(self.documents.take(rows), statistics.n_features, statistics.n_classes)
         others = self.take(np.delete(np.arange(len(self.documents)), rows))
-        found: Floats = replace(others, statistics=statistics - gone).scores(smoothing)[0]
+        left_out = replace(others.left_out, jobs=self.jobs)
+        found: Floats = self.model.leave_one_out(
+            statistics - gone, left_out, smoothings=[smoothing]
+        )[0]
         return found
 
     def judge(self, scores: Floats, smoothing: float) -> JudgedDocuments:
