@@ -49,7 +49,7 @@ def test_cross_validation_chooses_views(nbtext: Any, letters: Path) -> None:
         "json",
     )
     chosen, given, words = (
-        nbtext(*folds, *options).json["accuracy"]
+        nbtext(*folds, *options).json["log_loss"]
         for options in ((), ("--view", "word:1", "--view", "word:2"), ("--view", "word:1"))
     )
     assert chosen == given

@@ -23,8 +23,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, model: str) 
     ):
         arguments = ["--model", model, "-j", jobs, "-o", name]
         trained = nbtext("train", str(letters / "train"), *arguments, **environment).ok()
-        name_of_model = model + " with binary counts" * (model == "combined")
-        assert trained.err.startswith(f"{name_of_model}: 336 documents, 6 labels, ")
+        assert trained.err.startswith(f"{model}: 336 documents, 6 labels, ")
         asked = ["predict", str(letters / "test"), "-m", name, "-j", jobs, "-o", f"{name}.tsv"]
         nbtext(*asked, **environment).ok()
     assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
