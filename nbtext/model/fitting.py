@@ -376,6 +376,13 @@ def _fit_combination(given: Fitting, selection: Selection | None) -> FittedModel
     hyperparameters = selection.hyperparameters
     if not hyperparameters.parts:
         hyperparameters = replace(hyperparameters, parts=parts, **corrected)
+    corrections = hyperparameters.corrections
+    if corrections is not None and given.counts.vocabulary is not None and not corrected:
+        # of earlier counts: what was forgotten must not stay in the file by its name
+        known = find_known_columns(corrections.features, given.counts.vocabulary)
+        rows = np.flatnonzero(known >= 0)
+        kept = Corrections(corrections.features.restrict(rows), corrections.weights[rows])
+        hyperparameters = replace(hyperparameters, n_corrected=len(rows), corrections=kept)
     model = _compile(given, selection._replace(hyperparameters=hyperparameters))
     return replace(model, is_binary_selected=given.features.tf != tf)
 

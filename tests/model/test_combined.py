@@ -377,3 +377,17 @@ def test_corrections_of_weighted_counts(settings: Any) -> None:
     classifier = TextClassifier(**COPIED, **settings).fit(*make_copied_texts(800))
     assert classifier.fitted_.hyperparameters.n_corrected
     assert share_of_right(classifier, *make_copied_texts(500, seed=3)) > 0.8
+
+
+def test_names_of_forgotten_features_do_not_stay() -> None:
+    """Corrections are kept by name, but only of features that another document has."""
+    texts, labels = make_copied_texts(800)
+    secret = [f"{text} secret" for text in texts[:200]]
+    classifier = TextClassifier(**COPIED).fit(secret + texts[200:], labels)
+    before = classifier.fitted_.hyperparameters.corrections
+    assert before is not None
+    assert "word:1=secret" in before.features.terms
+    left = classifier.forget(secret, labels[:200]).fitted_.hyperparameters
+    assert left.corrections is not None
+    assert not any("secret" in term for term in left.corrections.features.terms)
+    assert len(left.corrections.features) == left.n_corrected == len(left.corrections.weights)
