@@ -30,27 +30,24 @@ NEW = sorted({*WORDS} - {word for words in TRAINED.values() for word in words})
 OTHERS = [" ".join(RANDOM.sample(NEW, 5)) for _ in range(30)]
 
 
-def train_pieces(model: Any, trainer: Any, *, is_spaced: bool) -> Any:
-    tokenizer = Tokenizer(model)
-    if is_spaced:
-        steps = [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
-        tokenizer.normalizer = normalizers.Sequence(steps)
-    else:
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.decoder = decoders.WordPiece()
-    tokenizer.train_from_iterator(WORDS, trainer)
-    return tokenizer
-
-
 def word_piece() -> Any:
-    trainer = trainers.WordPieceTrainer(vocab_size=150, special_tokens=["[UNK]"])
-    return train_pieces(models.WordPiece(unk_token="[UNK]"), trainer, is_spaced=False)
+    """Its pieces are written here: those that a trainer finds differ from run to run."""
+    starts = sorted({*"".join(SYLLABLES), *SYLLABLES})
+    pieces = ["[UNK]", *starts, *(f"##{each}" for each in starts)]
+    model = models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]")
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer
 
 
 def pair_encoding() -> Any:
     """Its pieces are numbered in another order than that in which they are joined."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    steps = [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
+    tokenizer.normalizer = normalizers.Sequence(steps)
     trainer = trainers.BpeTrainer(vocab_size=150, special_tokens=["<unk>"])
-    tokenizer = train_pieces(models.BPE(unk_token="<unk>"), trainer, is_spaced=True)
+    tokenizer.train_from_iterator(WORDS, trainer)
     found = json.loads(tokenizer.to_str())
     vocabulary = found["model"]["vocab"]
     names = ["<unk>", *sorted({*vocabulary} - {"<unk>"})]
