@@ -264,6 +264,11 @@ class Source:
         """
         self._kept = None if self.is_read_again else {}
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether `blocks` can be called several times; see `keep_documents`."""
+        return self.is_read_again or self._kept is not None
+
     def measure(self, limit: int) -> int:
         """Return the number of bytes of the source as it is stored, or a number above the limit.
 

@@ -22,21 +22,30 @@ from nbtext.features.vocabulary import (
 )
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.source_counting import OnBatch
+from nbtext.model.tasks import TASKS
 from nbtext.output import note_phase
+from nbtext.records import Strings
 
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
 
 WORD_VIEWS = (WORDS, "word:2")
-CHARACTER_VIEW = "char_wb:2,5"
+# Of 2,5, 1,4, 1,5, 2,4 and 3,5, on held-out training documents, 1,5 is best in the mean. Accuracy
+# with 2,5 and 1,5: questions (1,000 and 8,000) 0.726, 0.731 and 0.888, 0.890; sentences (300, 1,000
+# and 9,000) 0.615, 0.621, then 0.726, 0.724 and 0.779, 0.781; messages (300 and 3,000) 0.972, 0.976
+# and 0.988, 0.991.
+CHARACTER_VIEW = "char_wb:1,5"
+# Where words are not separated. Accuracy beside words, pairs of words and 2,5: Japanese sentences
+# (300 and 800) 0.850, 0.870 and 0.906, 0.912; Thai messages (300, 1,000, 3,000 and 17,000) 0.598,
+# 0.612, then 0.637, 0.642, then 0.673, 0.677 and 0.704, 0.706, in half the time.
+UNSPACED_VIEWS = (WORDS, "char_wb:1,4")
 # Mean number of words up to which characters are counted, too: about as many as in what a model
 # search calls short. Parts of words are evidence where there are few words. Accuracy on held-out
 # training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
-# messages 0.988, 0.991. Where words are not separated: Thai messages 0.630, 0.676; Japanese
-# sentences 0.674, 0.926.
+# messages 0.988, 0.991.
 MAX_SHORT_WORDS = 40.0
-# Bytes of a source up to which pairs of words and characters are counted unasked: they take several
-# times as long as words, and bring less the more documents there are.
+# Bytes of a source up to which pairs of words, and characters of separated words, are counted
+# unasked: they take several times as long as words, and bring less the more documents there are.
 MAX_SELECTED_BYTES = 40_000_000
 MAX_CHARACTER_BYTES = 16_000_000
 MIN_SELECTED = 100  # different documents that leave-one-out needs to tell views apart
@@ -74,9 +83,10 @@ def count_for_model(
     """Count a corpus in the views that the settings name, or that are best for it.
 
     If the settings leave the features to the model `combined`, it has a view of words and one of
-    pairs of words, and one of character n-grams within words if documents are short or words are
-    not separated. If they leave the model open, too, and the corpus is not too large, words alone
-    are compared with that; see `fit_better_views`.
+    pairs of words, and one of character n-grams within words if documents are short; where words
+    are not separated, it has words and character n-grams. If the settings leave the model open,
+    too, words alone are compared with that; see `fit_better_views`. Of a large corpus whose words
+    are separated, words alone are counted.
 
     on_batch    is called while the documents are counted for the first time
     may_select  whether views may be selected if the settings leave them open
@@ -89,11 +99,14 @@ def count_for_model(
         and not settings.vectors
         and replace(features, fields=()) == FeatureSettings()
         and not source.names_matrix
-        and source.measure(MAX_SELECTED_BYTES) <= MAX_SELECTED_BYTES
     )
     if not (is_open or is_combined):
         return Counted(features, settings, count(features, on_batch))
-    source.keep_documents()
+    views: Strings = WORD_VIEWS
+    if is_open and source.measure(MAX_SELECTED_BYTES) > MAX_SELECTED_BYTES:
+        views = ()
+    else:
+        source.keep_documents()
     n_documents = n_told = 0
 
     def watch(block: Any, batch: Batch) -> None:
@@ -111,18 +124,22 @@ def count_for_model(
         if on_batch is not None and n_told < 0:  # the first ones were told before
             on_batch(block, batch)
 
-    combined = replace(features, view=WORD_VIEWS)
+    told = watch if len(views) > 0 else on_batch
     try:
-        counts = count(combined, watch)
+        counts = count(replace(features, view=views), told)
     except NotComparedError:
         source.keep_documents()  # all of them, not only those that were counted
-        return Counted(features, settings, count(features, go_on))
-    may_add = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
-    if may_add and needs_characters(counts, combined):
+        views = ()
+        counts = count(features, go_on)
+    is_small = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
+    chosen = choose_views(counts, views, features.fields, may_add=is_small)
+    if is_open and chosen != views and not (source.is_repeatable and can_compare(counts)):
+        chosen = views
+    if chosen != views:
         del counts
-        combined = replace(features, view=(*WORD_VIEWS, CHARACTER_VIEW))
-        counts = count(combined, None)
-    if is_combined:
+        counts = count(replace(features, view=chosen), None)
+    combined = replace(features, view=chosen)
+    if is_combined or not chosen:
         return Counted(combined, settings, counts)
     together = fit_better_views(counts, combined, settings, jobs=jobs)
     if together is not None:
@@ -131,16 +148,36 @@ def count_for_model(
     return Counted(features, settings, count(features, None))
 
 
-def needs_characters(counts: CorpusCounts, features: FeatureSettings) -> bool:
-    """Return whether a view of characters helps: documents are short, or written without spaces."""
-    assert counts.vocabulary is not None  # for the types: views are not hashed
-    view = features.view.index(WORDS)
-    start, stop = find_views(counts.vocabulary, features.view)[view : view + 2].tolist()
-    occurrences = counts.statistics.slice(start, stop).feature_occurrences
-    if occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents:
-        return True
-    words = take_view(counts.vocabulary, features.view, view)
-    return compute_unspaced_share(words, occurrences, features.fields) >= UNSPACED
+def choose_views(
+    counts: CorpusCounts, views: Strings, fields: Strings, *, may_add: bool
+) -> Strings:
+    """Return the views that a combination has: those that were counted, with characters if
+    documents are short, or words and characters where words are not separated.
+
+    views    that were counted; none: words
+    may_add  whether a view of characters may be added to those that were counted
+    """
+    words = counts.vocabulary
+    assert words is not None  # for the types: views are not hashed
+    occurrences = counts.statistics.feature_occurrences
+    if views:
+        view = views.index(WORDS)
+        start, stop = find_views(words, views)[view : view + 2].tolist()
+        occurrences = occurrences[start:stop]
+        words = take_view(words, views, view)
+    if compute_unspaced_share(words, occurrences, fields) >= UNSPACED:
+        return UNSPACED_VIEWS
+    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
+    return (*views, CHARACTER_VIEW) if views and may_add and is_short else views
+
+
+def can_compare(counts: CorpusCounts) -> bool:
+    """Return whether there are enough different documents, of one label each, and not too many
+    labels to compare views by leave-one-out.
+    """
+    n_different = 1 + int(np.count_nonzero(np.diff(counts.sample.hashes)))
+    is_one = TASKS[counts.task].has_one_label
+    return is_one and len(counts.labels) <= MAX_LABELS and n_different >= MIN_SELECTED
 
 
 def fit_better_views(
@@ -155,11 +192,7 @@ def fit_better_views(
     from nbtext.model.fitting import fit_model
 
     vocabulary = counts.vocabulary
-    if (
-        vocabulary is None
-        or np.count_nonzero(np.diff(counts.sample.hashes)) < MIN_SELECTED - 1
-        or len(counts.labels) > MAX_LABELS
-    ):
+    if vocabulary is None or not can_compare(counts):
         return None
     view = features.view.index(WORDS)
     words = counts.restrict(np.arange(*find_views(vocabulary, features.view)[view : view + 2]))

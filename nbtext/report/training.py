@@ -25,7 +25,12 @@ NO_COUNTS = (
     "forget documents, train with --keep-sample N"
 )
 # of the views that training selects
-VIEW_TITLES = {"word:1": "words", "word:2": "pairs of words", "char_wb:2,5": "characters"}
+VIEW_TITLES = {
+    "word:1": "words",
+    "word:2": "pairs of words",
+    "char_wb:1,4": "characters",
+    "char_wb:1,5": "characters",
+}
 
 
 def format_training_summary(model: TrainedModel) -> str:

@@ -1,6 +1,7 @@
 """`nbtext train`, typed without options, selects what it counts."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +13,17 @@ import pytest
 N = 240
 
 
-def write_texts(path: Path, seed: int = 0, n: int = N) -> Path:
+def write_texts(
+    path: Path, seed: int = 0, n: int = N, others: str = "売上利率今年度前期比"
+) -> Path:
     """Texts of a script without spaces: runs that hardly repeat, of syllables that tell the
-    label.
+    label, and others.
     """
     random = Random(seed)
     rows = []
     for number in range(n):
         own = ("高良増益", "低悪減損")[number % 2]
-        text = "".join(random.choices(own + "売上利率今年度前期比", k=12))
+        text = "".join(random.choices(own * (len(others) // 10) + others, k=12))
         rows.append({"text": text, "label": ("up", "down")[number % 2]})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -121,12 +124,13 @@ def test_each_document_of_a_pipe_counts(nbtext: Any, tmp_path: Path) -> None:
 
 def test_a_large_file_has_no_counts_that_nobody_asked_for(nbtext: Any, tmp_path: Path) -> None:
     """It is small, has the same estimate, predicts nearly the same, and says what it lacks."""
-    texts = write_texts(tmp_path / "many.jsonl", n=20_000)
+    many = "".join(map(chr, range(0x5000, 0x503C)))
+    texts = write_texts(tmp_path / "many.jsonl", n=20_000, others=many)
     trained = nbtext(f"train {texts} -o small").ok()
     assert "the file holds no counts" in trained.err
     nbtext(f"train -q {texts} --keep-sample 100 -o full").ok()
     assert Path("small").stat().st_size < Path("full").stat().st_size / 2
-    other = write_texts(tmp_path / "other.jsonl", seed=1)
+    other = write_texts(tmp_path / "other.jsonl", seed=1, others=many)
     small, full = (
         nbtext(f"evaluate {other} -m {name} --to json").json for name in ("small", "full")
     )
@@ -138,17 +142,40 @@ def test_a_large_file_has_no_counts_that_nobody_asked_for(nbtext: Any, tmp_path:
 
 
 def test_large_sources_are_counted_in_words(nbtext: Any, tmp_path: Path) -> None:
-    """Files and pipes of more than 16 MB have no view of characters, of more than 40 MB none."""
+    """Files and pipes of more than 16 MB have no view of characters where words are separated, of
+    more than 40 MB none.
+    """
     texts = write_texts(tmp_path / "texts.jsonl").read_text()
+    texts = re.sub("([^ -~]{4})", "\\1 ", texts.encode().decode("unicode_escape"))
+    assert "高" in texts
     for n_megabytes in (17, 41):
         data = tmp_path / f"{n_megabytes}.jsonl"
-        data.write_text(texts * (n_megabytes * 1_000_000 // len(texts) + 1))
+        data.write_text(texts * (n_megabytes * 1_000_000 // len(texts.encode()) + 1))
         trained = nbtext(f"train {data} -o m --force").ok()
         assert "characters" not in trained.err
+        assert "without spaces" not in trained.err
         with data.open("rb") as file:
             command = [sys.executable, "-m", "nbtext", "train", "-q", "-", "-o", "piped", "--force"]
             subprocess.run(command, stdin=file, check=True)
         assert Path("piped").read_bytes() == Path("m").read_bytes()
+
+
+def test_characters_count_in_large_sources_without_spaces(nbtext: Any, tmp_path: Path) -> None:
+    """Also in sources of more than 40 MB. A pipe is read once: of more than 40 MB its words are
+    counted, and characters are advised.
+    """
+    for n_megabytes in (17, 41):
+        data = write_texts(tmp_path / f"{n_megabytes}.jsonl", n=n_megabytes * 10_000)
+        assert data.stat().st_size > n_megabytes * 1_000_000
+        trained = nbtext(f"train {data} -o m --force").ok()
+        assert "selected characters" in trained.err
+        assert "may be more accurate" not in trained.err
+        command = [sys.executable, "-m", "nbtext", "train", "-", "-o", "piped", "--force"]
+        with data.open("rb") as file:
+            piped = subprocess.run(command, stdin=file, check=True, capture_output=True, text=True)
+        is_told = "may be more accurate" in piped.stderr
+        is_equal = Path("piped").read_bytes() == Path("m").read_bytes()
+        assert (is_told, is_equal) == (n_megabytes == 41, n_megabytes == 17)
 
 
 def test_a_model_with_word_vectors_is_no_example(nbtext: Any, texts: Path) -> None:
