@@ -29,7 +29,7 @@ VIEW_TITLES = {
     "word:1": "words",
     "word:2": "pairs of words",
     "char_wb:1,4": "characters",
-    "char_wb:1,5": "characters",
+    "char_wb:2,5": "characters",
 }
 
 

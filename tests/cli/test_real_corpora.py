@@ -83,7 +83,7 @@ def test_short_questions_combined(nbtext: Any, corpora: Corpora) -> None:
     ).json
     assert record["accuracy"] >= 0.900
     inspected = nbtext("inspect m.joblib --to json").json
-    assert {part["view"] for part in inspected["parts"]} == {"char_wb:1,5", "word:1", "word:2"}
+    assert {part["view"] for part in inspected["parts"]} == {"char_wb:2,5", "word:1", "word:2"}
     assert inspected["expected"]["accuracy"] == pytest.approx(record["accuracy"], abs=0.01)
     assert inspected["expected"]["log_loss"] == pytest.approx(record["log_loss"], abs=0.03)
 
