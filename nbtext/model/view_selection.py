@@ -35,8 +35,10 @@ WORD_VIEWS = (WORDS, "word:2")
 CHARACTER_VIEW = "char_wb:2,5"
 # Where words are not separated. Accuracy beside words, pairs of words and 2,5: Japanese sentences
 # (300 and 800) 0.850, 0.870 and 0.906, 0.912; Thai messages (300, 1,000, 3,000 and 17,000) 0.598,
-# 0.612, then 0.637, 0.642, then 0.673, 0.677 and 0.704, 0.706, in half the time.
-UNSPACED_VIEWS = (WORDS, "char_wb:1,4")
+# 0.612, then 0.637, 0.642, then 0.673, 0.677 and 0.704, 0.706, in half the time. Beside words
+# alone, of too few documents to compare: Japanese sentences (20, 50 and 90) 0.572, 0.653, then
+# 0.557, 0.694 and 0.594, 0.768; Thai messages 0.467, 0.476, then 0.537, 0.528 and 0.531, 0.521.
+UNSPACED_VIEWS = ("char_wb:1,4", WORDS)
 # Mean number of words up to which characters are counted, too: about as many as in what a model
 # search calls short. Parts of words are evidence where there are few words. Accuracy on held-out
 # training documents without and with them: 77 short questions 0.878, 0.891; sentences 0.788, 0.796;
@@ -83,8 +85,8 @@ def count_for_model(
     If the settings leave the features to the model `combined`, it has a view of words and one of
     pairs of words, and one of character n-grams within words if documents are short; where words
     are not separated, it has words and character n-grams. If the settings leave the model open,
-    too, words alone are compared with that; see `fit_better_views`. Of a large corpus whose words
-    are separated, words alone are counted.
+    too, words alone are compared with that; see `fit_views`. Of a large corpus whose words are
+    separated, words alone are counted.
 
     on_batch    is called while the documents are counted for the first time
     may_select  whether views may be selected if the settings leave them open
@@ -129,9 +131,16 @@ def count_for_model(
         source.keep_documents()  # all of them, not only those that were counted
         views = ()
         counts = count(features, go_on)
-    is_small = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
-    chosen = choose_views(counts, views, features.fields, may_add=is_small)
-    if is_open and chosen != views and not (source.is_repeatable and can_compare(counts)):
+    words = take_words(counts, views) if views else counts
+    chosen = views
+    if is_unspaced(words, features.fields):
+        chosen = UNSPACED_VIEWS
+    elif views and (is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES):
+        n_words = words.statistics.feature_occurrences.sum()
+        if n_words <= MAX_SHORT_WORDS * words.statistics.n_documents:
+            chosen = (*views, CHARACTER_VIEW)
+    del words
+    if is_open and not (source.is_repeatable and can_combine(counts)):
         chosen = views
     if chosen != views:
         del counts
@@ -139,65 +148,57 @@ def count_for_model(
     combined = replace(features, view=chosen)
     if is_combined or not chosen:
         return Counted(combined, settings, counts)
-    together = fit_better_views(counts, combined, settings, jobs=jobs)
+    together = fit_views(counts, combined, settings, jobs=jobs)
     if together is not None:
         return Counted(combined, together.model_settings, counts, together)
     del counts
     return Counted(features, settings, count(features, None))
 
 
-def choose_views(
-    counts: CorpusCounts, views: Strings, fields: Strings, *, may_add: bool
-) -> Strings:
-    """Return the views that a combination has: those that were counted, with characters if
-    documents are short, or words and characters where words are not separated.
+def is_unspaced(words: CorpusCounts, fields: Strings = ()) -> bool:
+    """Return whether words, one by one, are mostly runs of a script without spaces."""
+    assert words.vocabulary is not None  # for the types: words of the default features
+    occurrences = words.statistics.feature_occurrences
+    return compute_unspaced_share(words.vocabulary, occurrences, fields) >= UNSPACED
 
-    views    that were counted; none: words
-    may_add  whether a view of characters may be added to those that were counted
+
+def take_words(counts: CorpusCounts, views: Strings) -> CorpusCounts:
+    """Return the counts of the view of words alone."""
+    vocabulary = counts.vocabulary
+    assert vocabulary is not None  # for the types: views are not hashed
+    view = views.index(WORDS)
+    words = counts.restrict(np.arange(*find_views(vocabulary, views)[view : view + 2]))
+    return replace(words, vocabulary=take_view(vocabulary, views, view))
+
+
+def can_combine(counts: CorpusCounts) -> bool:
+    """Return whether views may be selected: documents have one label each, and labels are not too
+    many.
     """
-    words = counts.vocabulary
-    assert words is not None  # for the types: views are not hashed
-    occurrences = counts.statistics.feature_occurrences
-    if views:
-        view = views.index(WORDS)
-        start, stop = find_views(words, views)[view : view + 2].tolist()
-        occurrences = occurrences[start:stop]
-        words = take_view(words, views, view)
-    if compute_unspaced_share(words, occurrences, fields) >= UNSPACED:
-        return UNSPACED_VIEWS
-    is_short = occurrences.sum() <= MAX_SHORT_WORDS * counts.statistics.n_documents
-    return (*views, CHARACTER_VIEW) if views and may_add and is_short else views
+    return TASKS[counts.task].has_one_label and len(counts.labels) <= MAX_LABELS
 
 
-def can_compare(counts: CorpusCounts) -> bool:
-    """Return whether there are enough different documents, of one label each, and not too many
-    labels to compare views by leave-one-out.
-    """
-    n_different = 1 + int(np.count_nonzero(np.diff(counts.sample.hashes)))
-    is_one = TASKS[counts.task].has_one_label
-    return is_one and len(counts.labels) <= MAX_LABELS and n_different >= MIN_SELECTED
-
-
-def fit_better_views(
+def fit_views(
     counts: CorpusCounts, features: FeatureSettings, settings: ModelSettings, *, jobs: int
 ) -> FittedModel | None:
     """Return a combination of the views; None if the model `auto` of words alone has as high a
-    leave-one-out accuracy, or as low a log-loss, or if they cannot be compared: there are too few
-    different documents, too many labels, or no estimates.
+    leave-one-out accuracy, or as low a log-loss, or if there are too many labels, or no estimates.
+    Of too few different documents to tell, words alone are counted, unless they are not separated.
 
     counts  of all views, which retain documents to leave out
     """
     from nbtext.model.fitting import fit_model
 
-    vocabulary = counts.vocabulary
-    if vocabulary is None or not can_compare(counts):
+    if not can_combine(counts):
         return None
-    view = features.view.index(WORDS)
-    words = counts.restrict(np.arange(*find_views(vocabulary, features.view)[view : view + 2]))
-    words = replace(words, vocabulary=take_view(vocabulary, features.view, view))
+    combined = replace(settings, model=COMBINED)
+    if np.count_nonzero(np.diff(counts.sample.hashes)) < MIN_SELECTED - 1:
+        is_unspaced = features.view == UNSPACED_VIEWS
+        return fit_model(counts, features, combined, jobs=jobs) if is_unspaced else None
+    words = take_words(counts, features.view)
     alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate
     del words
-    together = fit_model(counts, features, replace(settings, model=COMBINED), jobs=jobs)
+    together = fit_model(counts, features, combined, jobs=jobs)
     found = together.estimate
     if not (isinstance(alone, LeaveOneOutEstimate) and isinstance(found, LeaveOneOutEstimate)):
         return None

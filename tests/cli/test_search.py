@@ -131,13 +131,15 @@ def test_nested_cross_validation(nbtext: Any, tmp_path: Path) -> None:
 def test_texts_without_spaces_get_advice(
     nbtext: Any, tmp_path: Path, texts: list[str], is_advised: bool
 ) -> None:
-    """Whoever trains the default model on them learns of character n-grams, unless they are asked
-    for.
+    """Whoever trains a model of words on them learns of character n-grams, unless they are asked
+    for; the default model counts them.
     """
     rows = [{"text": texts[0], "label": "good"}, {"text": texts[1], "label": "bad"}]
     write_rows(tmp_path / "texts.jsonl", rows * 3)
-    trained = nbtext("train texts.jsonl -o m").ok()
+    trained = nbtext("train texts.jsonl --smoothing 1 -o m").ok()
     assert ("% of the words are runs of a script without spaces" in trained.err) == is_advised
     assert ("--analyzer char --ngrams 1,3 or --model best" in trained.err) == is_advised
-    for options in ("--ngrams 1,2", "--model best", "-q"):
+    counted = nbtext("train texts.jsonl -o m --force").ok()
+    assert ("char_wb:1,4" in counted.err) == is_advised
+    for options in ("", "--ngrams 1,2", "--model best", "-q"):
         assert "script without spaces" not in nbtext(f"train texts.jsonl -o m {options}").err

@@ -63,11 +63,8 @@ def test_options_decide_by_hand(nbtext: Any, texts: Path, options: str) -> None:
 
 
 def test_words_stay_where_they_are_enough(nbtext: Any, letters: Path, texts: Path) -> None:
-    """Long texts, few texts, texts with several labels, and large files."""
+    """Long texts, and texts with several labels."""
     assert "selected" not in nbtext(f"train {letters}/train -o m").ok().err
-    few = texts.with_name("few.jsonl")
-    few.write_text("".join(texts.read_text().splitlines(keepends=True)[:60]))
-    assert "selected" not in nbtext(f"train {few} -o m --force").ok().err
     several = texts.with_name("several.jsonl")
     rows = [json.loads(line) for line in texts.read_text().splitlines()]
     several.write_text(
@@ -176,6 +173,25 @@ def test_characters_count_in_large_sources_without_spaces(nbtext: Any, tmp_path:
         is_told = "may be more accurate" in piped.stderr
         is_equal = Path("piped").read_bytes() == Path("m").read_bytes()
         assert (is_told, is_equal) == (n_megabytes == 41, n_megabytes == 17)
+
+
+@pytest.mark.parametrize("n", [2, 20, 60])
+def test_characters_of_few_texts_without_spaces_count(nbtext: Any, tmp_path: Path, n: int) -> None:
+    """They are too few to compare views, and their words hardly repeat."""
+    texts = write_texts(tmp_path / "few.jsonl", n=n)
+    trained = nbtext(f"train {texts} --keep-sample 500 -o m").ok()
+    assert trained.err.startswith("combined")
+    others = write_texts(tmp_path / "others.jsonl", seed=1)
+    assert "script without spaces" not in trained.err
+    nbtext(f"train -q {texts} --view word:1 -o words").ok()
+    found, words = (
+        nbtext(f"evaluate {others} -m {name} --to json").json["accuracy"] for name in ("m", "words")
+    )
+    assert found > words + 0.1
+    nbtext(f"update -q m {others} -o grown").ok()
+    nbtext(f"forget -q grown {others} -o again").ok()
+    nbtext(f"train -q {texts} --like m -o like").ok()
+    assert Path("again").read_bytes() == Path("like").read_bytes()
 
 
 def test_a_model_with_word_vectors_is_no_example(nbtext: Any, texts: Path) -> None:

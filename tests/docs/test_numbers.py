@@ -65,7 +65,7 @@ features.analyzer => LONGEST_TOKEN => A token longer than {:,} bytes is ignored
 features.stored_documents => MAX_ENTRIES_IN_MEMORY / 1e6 => Up to {:.1f} million entries
 model.view_selection => MAX_SHORT_WORDS => if a document has at most {:.0f} words on average
 model.view_selection => CHARACTER_VIEW[-3:].replace(",", " to ") => character n-grams of {} within words
-model.view_selection => UNSPACED_VIEWS[1][-1] => they are words and character n-grams of 1 to {}
+model.view_selection => UNSPACED_VIEWS[0][-1] => they are words and character n-grams of 1 to {}
 model.view_selection => MAX_SELECTED_BYTES / 1e6 => from sources of more than {:.0f} MB (a compressed
 model.view_selection => MAX_CHARACTER_BYTES / 1e6 => From sources of more than {:.0f} MB, no characters of separated words
 bayes.combination => MIN_INFORMED => tells labels apart in fewer than {:.0%} of these documents

@@ -97,7 +97,7 @@ def label(given: Label) -> None:
     Each answer is on the disk before the next document is shown. Run the same command again to
     continue. `nbtext train` reads the file of answers as it is; skipped documents are not in it.
     """
-    from nbtext.applications.label.pool import AnswerFile, read_pool
+    from nbtext.applications.label.pool import AnswerFile, count_pool, read_pool
     from nbtext.applications.label.screen import LabelingScreen
     from nbtext.applications.label.session import Learner, Session
     from nbtext.artifact.model import load_model_file
@@ -106,6 +106,7 @@ def label(given: Label) -> None:
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.growth import check_growth, locate_error
     from nbtext.model.source_counting import read_batches
+    from nbtext.model.view_selection import UNSPACED_VIEWS, is_unspaced
     from nbtext.model.word_vectors import check_table
 
     output = given.output
@@ -133,6 +134,9 @@ def label(given: Label) -> None:
     ):
         batches = read_batches(source, on_batch)
         pool = read_pool(batches, features, given.pool, given.sources[0])
+    if trained is None and not given.vectors and is_unspaced(pool.counts):
+        features = FeatureSettings(view=UNSPACED_VIEWS)
+        pool = replace(pool, counts=count_pool(pool.documents, features))
     if pool.n_left_out:
         n_chosen = len(pool.documents)
         found = number_of(n_chosen + pool.n_left_out, "document")

@@ -338,3 +338,26 @@ def test_names_of_labels(start: Any, tmp_path: Path, nbtext: Any) -> None:
     terminal = start(*given, source="mixed.jsonl")
     assert "cup" in "\n".join(terminal.wait("prediction: "))
     assert terminal.end("q") == 0
+
+
+@pytest.mark.parametrize("more", [(), ("--multi-label",)], ids=["one", "several"])
+def test_texts_without_spaces_have_characters(
+    start: Any, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """Their words hardly repeat, so an answer says something of no other text."""
+    texts = {
+        "u1": "今期の売上高は増加した",
+        "u2": "売上高は大きく増加している",
+        "d1": "原料価格の下落で損失",
+        "d2": "大きな損失で価格が下落",
+    }
+    write_rows(tmp_path / "j.jsonl", ({"id": name, "text": text} for name, text in texts.items()))
+    terminal = start("--labels", "up,down", *more, source="j.jsonl")
+    screen = terminal.wait("no prediction yet")
+    done = "\r" if more else ""
+    for n in (1, 2, 3):
+        key = "1" if shown_id(screen)[0] == "u" else "2"
+        screen = terminal.press(key + done, f"{n} answer")
+    expected = "up" if shown_id(screen)[0] == "u" else "down"
+    assert f"prediction: {expected}" in "\n".join(screen)
+    assert terminal.end("q") == 0
