@@ -88,7 +88,7 @@ class MatrixCounter:
     def class_counts(self) -> ClassCounts:
         """See Counter."""
         _, rank = self.vocabulary()
-        return self._sums.class_counts(len(rank), rank)
+        return self._sums.class_counts(rank)
 
     def take_too_long(self) -> int:
         """See Counter: the tokens that were ignored are not known."""

@@ -184,7 +184,7 @@ class Vectorizer:
             return vocabulary, rows.arrange(rank)
         counter = ClassCounter()
         counter.add(rows, classes)
-        counts = counter.class_counts(len(vocabulary), rank)
+        counts = counter.class_counts(rank)
         columns = select_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = find_places(columns, len(vocabulary))
         return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
