@@ -17,7 +17,7 @@ from nbtext.arrays import Floats, Integers, Integers32, Mask
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
-from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.features.folds import list_held_out
 from nbtext.linear.blocks import CompactDocuments
 from nbtext.linear.data import (
     STEPS_PER_PASS,
@@ -134,7 +134,7 @@ class LogisticRegression:
 
         All folds continue from `start`, a solution for all documents.
         """
-        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+        held_out = list_held_out(folds)
         scores = np.zeros((len(folds), self._data.n_classes))
 
         def score_fold(fold: int) -> None:
