@@ -29,7 +29,6 @@ from nbtext.documents.fields import (
 )
 from nbtext.documents.rows import (
     ChangedRows,
-    Column,
     OutputTarget,
     check_new,
     escape_surrogates,
@@ -329,7 +328,19 @@ def write_sqlite(
             assert isinstance(rows, SqlRows)
             if first is None:
                 first = rows
-                connection.execute(_create_table(table, rows, columns))
+                known = {name.lower() for name in rows.names}
+                if len(known) < len(rows.names):
+                    raise InputError(
+                        "the query has two columns with the same name",
+                        where=rows.path,
+                        hint="name them with `as`",
+                    )
+                taken = [each.name for each in columns if each.name.lower() in known]
+                check_new(columns, taken, rows.path)
+                kinds = [*zip(rows.names, rows.types, strict=True)]  # as the source declares them
+                kinds += [(each.name, SQL_TYPES.get(each.kind, "TEXT")) for each in columns]
+                defined = ", ".join(f"{quote_name(name)} {kind}" for name, kind in kinds)
+                connection.execute(f"create table {quote_name(table)} ({defined})")
             elif rows.names != first.names:
                 raise InputError(
                     f"its columns are not those of {first.path}",
@@ -353,23 +364,6 @@ def write_sqlite(
                 if labels.get(place, "") is not None
             )
             connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
-
-
-def _create_table(table: str, rows: SqlRows, columns: Sequence[Column]) -> str:
-    """Return the statement that creates the table, with the declared types of the source."""
-    known = {name.lower() for name in rows.names}
-    if len(known) < len(rows.names):
-        raise InputError(
-            "the query has two columns with the same name",
-            where=rows.path,
-            hint="name them with `as`",
-        )
-    defined = [
-        f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)
-    ]
-    check_new(columns, [each.name for each in columns if each.name.lower() in known], rows.path)
-    defined += [f"{quote_name(each.name)} {SQL_TYPES.get(each.kind, 'TEXT')}" for each in columns]
-    return f"create table {quote_name(table)} ({', '.join(defined)})"
 
 
 def _plain_value(value: Any) -> Any:

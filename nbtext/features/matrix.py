@@ -264,7 +264,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "shape": np.array((len(weights), columns.n_columns), "<i8"),
         "data": weights.counts,
         "_is_array": np.array(True),
-        "nbtext": np.zeros(0, np.uint8),
+        "nbtext": np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8),
         "feature_names": names.blob,
         "feature_offsets": names.offsets,
         "document_ids": id_blob,
@@ -284,7 +284,6 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         all_names = matrix.vocabulary or NO_NAMES
         counted = (rows.counts, rows.indices, rows.indptr, all_names.blob, all_names.offsets)
         members |= dict(zip(COUNTED, counted, strict=True))
-    members["nbtext"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
     with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
@@ -600,34 +599,24 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         of_column = np.frombuffer(columns, "q")
         width = int(of_column.max(initial=-1)) + 1
         _check_width(width)
-        labels = _read_signed_labels(stream.path, lists, known, is_missing=is_missing)
+        # -1 is a missing label, as nbtext writes it, unless the labels are -1 and 1; then 0 is
+        # missing, as SVMlight writes it, if 1 is written as +1
+        found = {*known.values()}
+        has_sign = any(text.startswith("+") for text in known)
+        is_binary = not is_missing and {"-1", "1"} <= found <= {"-1", "0", "1"}
+        if is_binary and "0" in found:
+            is_binary = has_sign
+            missing = "0" if has_sign else "-1"
+            what = f"because the labels are -1, 0 and {'+' * has_sign}1"
+            warn(stream.path, f"{missing} is read as no label, {what}")
+        none = ("0" if is_binary else "-1",) if "0" in found or not is_binary else None
+        labels = list[Label]()
+        for own in lists:
+            given = tuple(known[text] for text in own)
+            labels.append(None if given == none else given[0] if len(given) == 1 else given)
         entries = np.frombuffer(numbers, "d"), of_column, np.frombuffer(ends, "q")
         rows = csr_array(entries, shape=(len(labels), width))
     return _numbered_blocks(stream, labels, rows, places)
-
-
-def _read_signed_labels(
-    path: str, lists: list[Strings], known: Mapping[str, str], *, is_missing: bool
-) -> list[Label]:
-    """Return the labels of svmlight. -1 is missing, as nbtext writes it, unless the labels are -1
-    and 1; then 0 is missing, as SVMlight writes it, if 1 is written as +1.
-    """
-    found = {*known.values()}
-    has_sign = any(text.startswith("+") for text in known)
-    is_binary = not is_missing and {"-1", "1"} <= found <= {"-1", "0", "1"}
-    if is_binary and "0" in found:
-        is_binary = has_sign
-        missing = "0" if has_sign else "-1"
-        warn(
-            path,
-            f"{missing} is read as no label, because the labels are -1, 0 and {'+' * has_sign}1",
-        )
-    none = ("0" if is_binary else "-1",) if "0" in found or not is_binary else None
-    labels = list[Label]()
-    for own in lists:
-        given = tuple(known[text] for text in own)
-        labels.append(None if given == none else given[0] if len(given) == 1 else given)
-    return labels
 
 
 def _label_text(text: str) -> str:
