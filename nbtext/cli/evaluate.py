@@ -4,7 +4,7 @@ status.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from nbtext.evaluation.evaluator import (
     parse_thresholds,
     without_probabilities,
 )
-from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -32,10 +31,7 @@ from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Source
-    from nbtext.evaluation.overlap import Overlap
     from nbtext.evaluation.predicted import PredictionsFile
-    from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
 RUN_OPTIONS = str.split(
@@ -168,6 +164,7 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import Overlap
+    from nbtext.evaluation.predicted import predict_by_model, predict_from_file
     from nbtext.features.document_table import count_repeated
     from nbtext.model.tasks import TASKS, find_task
     from nbtext.report.evaluation import evaluation_result
@@ -221,7 +218,55 @@ def evaluate(given: Evaluate) -> None:
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
-        predicted, corpus = _predict(given, model, file, source, on_batch, overlap)
+        corpus = None  # the counts of all documents, in cross-validation
+        jobs = given.run.jobs
+        if model is not None:
+            predicted = predict_by_model(
+                model.fitted,
+                source,
+                jobs=jobs,
+                decisions=decisions,
+                on_batch=on_batch,
+                overlap=overlap,
+            )
+        elif file is not None:
+            predicted = predict_from_file(file, source, decisions)
+        elif given.is_search:
+            from nbtext.evaluation.cross_validation import cross_validate_search
+            from nbtext.evaluation.search import list_searched, search_model
+            from nbtext.report.training import format_choice
+
+            typed = typed_settings(FeatureSettings, ModelSettings)
+            candidates = list_searched(given.features, given.trained, source, typed)
+
+            def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
+                found = search_model(candidates, count, jobs=jobs)
+                given.run.say(format_choice(found))
+                return found.model
+
+            corpus, predicted = cross_validate_search(
+                source,
+                given.folds,
+                candidates[0].features,
+                search,
+                decisions=decisions,
+                jobs=jobs,
+                on_batch=on_batch,
+            )
+        else:
+            from nbtext.evaluation.cross_validation import cross_validate_source
+
+            corpus, predicted = cross_validate_source(
+                source,
+                given.folds,
+                features=given.features,
+                model_settings=given.trained,
+                decisions=decisions,
+                jobs=jobs,
+                has_ids=given.held_out is not None or given.by is not None,
+                may_select=not typed_settings(FeatureSettings),
+                on_batch=on_batch,
+            )
         first = list(islice(predicted, 1))
         task = first[0].predictions.task if first else find_task(True)
         evaluator = TASKS[task].load("evaluator")(decisions, targets, made)
@@ -358,68 +403,3 @@ def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile
     from nbtext.artifact.model import load_model_file
 
     return load_model_file(given.model_file), None
-
-
-def _predict(
-    given: Evaluate,
-    model: TrainedModel | None,
-    file: PredictionsFile | None,
-    source: Source,
-    on_batch: OnBatch,
-    overlap: Overlap | None,
-) -> tuple[Iterator[PredictedBatch], CorpusCounts | None]:
-    """Predict the documents of a source by a model, or read the predictions; or predict each fold
-    by a model of the others, and return the counts of all documents, too.
-    """
-    from nbtext.evaluation.predicted import predict_by_model, predict_from_file
-
-    decisions = given.decisions
-    jobs = given.run.jobs
-    if model is not None:
-        found = predict_by_model(
-            model.fitted,
-            source,
-            jobs=jobs,
-            decisions=decisions,
-            on_batch=on_batch,
-            overlap=overlap,
-        )
-        return found, None
-    if file is not None:
-        return predict_from_file(file, source, decisions), None
-    from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
-
-    if not given.is_search:
-        validated = cross_validate_source(
-            source,
-            given.folds,
-            features=given.features,
-            model_settings=given.trained,
-            decisions=decisions,
-            jobs=jobs,
-            has_ids=given.held_out is not None or given.by is not None,
-            may_select=not typed_settings(FeatureSettings),
-            on_batch=on_batch,
-        )
-        return validated.predictions, validated.corpus
-    from nbtext.evaluation.search import list_searched, search_model
-    from nbtext.report.training import format_choice
-
-    typed = typed_settings(FeatureSettings, ModelSettings)
-    candidates = list_searched(given.features, given.trained, source, typed)
-
-    def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
-        found = search_model(candidates, count, jobs=jobs)
-        given.run.say(format_choice(found))
-        return found.model
-
-    validated = cross_validate_search(
-        source,
-        given.folds,
-        candidates[0].features,
-        search,
-        decisions=decisions,
-        jobs=jobs,
-        on_batch=on_batch,
-    )
-    return validated.predictions, validated.corpus

@@ -184,7 +184,18 @@ class PredictionsFile:
 
     def read(self, batches: Iterable[Batch]) -> None:
         """Read the predictions of documents whose fields were read."""
-        self._rows = list(self._list_rows(batches))
+        self._rows: list[PredictedRow] = []
+        for batch in batches:
+            for row, fields in enumerate(batch.fields or ()):
+                place = batch.place(row)
+                if self._is_tsv:  # without a header; further cells are not read
+                    named = dict(zip(("id", "label", "probability"), fields.values(), strict=False))
+                    self._rows.append(PredictedRow(place, _unescape(named["id"]), named))
+                    continue
+                found = _find(fields, self._fields.id)
+                identity = found if isinstance(found, str) else batch.ids[row]
+                is_missing = found in (MISSING_KEY, None, "")
+                self._rows.append(PredictedRow(place, None if is_missing else identity, fields))
         self._n_records = len(self._rows)
         self._is_in_order = self._path == "SOURCE" or any(row.id is None for row in self._rows)
         joined = (
@@ -202,22 +213,6 @@ class PredictionsFile:
         self._is_several = self._find_kind()
         if self._is_several is not None:
             self._parse()
-
-    def _list_rows(self, batches: Iterable[Batch]) -> Iterator[PredictedRow]:
-        """Yield each record. A line of TSV without a header has id, label and probability, and
-        cells that are not read.
-        """
-        for batch in batches:
-            for row, fields in enumerate(batch.fields or ()):
-                place = batch.place(row)
-                if self._is_tsv:
-                    named = dict(zip(("id", "label", "probability"), fields.values(), strict=False))
-                    yield PredictedRow(place, _unescape(named["id"]), named)
-                    continue
-                found = _find(fields, self._fields.id)
-                identity = found if isinstance(found, str) else batch.ids[row]
-                is_missing = found in (MISSING_KEY, None, "")
-                yield PredictedRow(place, None if is_missing else identity, fields)
 
     def _find_kind(self) -> bool | None:
         """Return whether the predictions are of several labels; None if they can be of one or of
