@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.diagnostics import Interval
 from nbtext.errors import format_number, number_of, printable
-from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
+from nbtext.evaluation.evaluator import Evaluation, ThresholdScore
 from nbtext.evaluation.metrics import ALL_METRICS, METRICS, Metric
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
@@ -18,7 +18,6 @@ from nbtext.report.training import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 METRIC_COLUMNS = ("metric", "value", "label")
 # labels of a confusion matrix; with more, only the most frequent confusions
@@ -81,31 +80,6 @@ def _rows_by_group(evaluation: Evaluation) -> Iterator[OutputRow]:
             yield name, value, "", score.group
 
 
-def _group_tables(groups: Groups) -> Iterator[Table]:
-    """Yield the table of groups, and that of labels."""
-    names = [name for name in groups.per_group[0].metrics if ALL_METRICS[name].is_compared]
-    titles = [ALL_METRICS[name].title for name in names]
-    rows = (
-        (
-            printable(score.group),
-            format_number(score.documents),
-            *(show_number(score.metrics.get(name), ".4f") for name in names),
-        )
-        for score in groups.per_group
-    )
-    yield new_table(printable(groups.field), "documents", *titles, rows=rows)
-    if groups.per_label:
-        labels = (
-            (
-                printable(each.label),
-                show_number(each.auroc, ".4f"),
-                show_number(each.auroc_within_groups, ".4f"),
-            )
-            for each in groups.per_label
-        )
-        yield new_table("label", "AUROC", "within groups", rows=labels)
-
-
 def format_unknown(n_documents: float) -> str:
     """Say that so many documents have a true label that a model does not know, and what leaves them
     out.
@@ -146,7 +120,18 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         evaluation.accuracy_interval,
     )
     if evaluation.target_accuracy is not None:
-        yield _format_target(evaluation.target_accuracy)
+        target = evaluation.target_accuracy
+        what = f"accuracy {target.target:g}"
+        confidence = f"with {target.confidence:g} confidence"
+        if target.min_probability is None:
+            why = "there are too few documents"
+            if target.highest:
+                why = f"at most {target.highest:.4f} can be"
+            yield f"{what} cannot be assured {confidence}: {why}"
+        else:
+            what += f" {confidence}: --min-probability {target.min_probability:g}"
+            among = f"{target.answered:.4f} answered, accuracy among them {target.accuracy:.4f}"
+            yield f"{what} ({among})"
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
@@ -161,7 +146,28 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         table.add_row(printable(score.label), *row)
     yield table
     if evaluation.groups is not None:
-        yield from _group_tables(evaluation.groups)
+        groups = evaluation.groups
+        names = [name for name in groups.per_group[0].metrics if ALL_METRICS[name].is_compared]
+        rows = (
+            (
+                printable(score.group),
+                format_number(score.documents),
+                *(show_number(score.metrics.get(name), ".4f") for name in names),
+            )
+            for score in groups.per_group
+        )
+        shown_names = (ALL_METRICS[name].title for name in names)
+        yield new_table(printable(groups.field), "documents", *shown_names, rows=rows)
+        if groups.per_label:
+            by_label = (
+                (
+                    printable(each.label),
+                    show_number(each.auroc, ".4f"),
+                    show_number(each.auroc_within_groups, ".4f"),
+                )
+                for each in groups.per_label
+            )
+            yield new_table("label", "AUROC", "within groups", rows=by_label)
     if evaluation.label_pairs:
         pairs = (
             (
@@ -212,21 +218,6 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             cells.append(Text(format_number(count) if count else "·", style=style))
         table.add_row(printable(label), *cells)
     yield table
-
-
-def _format_target(found: TargetAccuracy) -> str:
-    confidence = f"{found.confidence:g} confidence"
-    if found.min_probability is None:
-        why = (
-            f"at most {found.highest:.4f} can be"
-            if found.highest
-            else "there are too few documents"
-        )
-        return f"accuracy {found.target:g} cannot be assured with {confidence}: {why}"
-    what = (
-        f"accuracy {found.target:g} with {confidence}: --min-probability {found.min_probability:g}"
-    )
-    return f"{what} ({found.answered:.4f} answered, accuracy among them {found.accuracy:.4f})"
 
 
 def wrap_metrics(
