@@ -327,7 +327,7 @@ def open_documents(
     """
     from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped, text_lengths
     from nbtext.documents.source import open_source
-    from nbtext.documents.streams import warn
+    from nbtext.documents.streams import is_url, warn
     from nbtext.report.terminal import progress
 
     share_heap()
@@ -336,7 +336,17 @@ def open_documents(
     source = open_source(sources, settings_of_model, outputs=("-", *outputs))
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
-    _check_places(source, sources)
+    # a setting of directories, or of fields, may be for another source of the command, such as that
+    # of --unlabeled
+    typed = typed_settings(InputSettings)
+    named = {file.path for file in named_files() if file.type.metavar.startswith("SOURCE")}
+    named.update(sources)
+    for name in typed.keys() & {"exclude", "label_level"}:
+        if not any(os.path.isdir(path) or is_url(path) for path in named):
+            raise refuse(name, "SOURCE is not a directory")
+    of_fields = [name for name in typed if name in OF_FIELDS]
+    if of_fields and not source.has_fields and named == {*sources}:
+        raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
     has_levels = "label_level" in click.get_current_context().params
     if has_levels and settings_of_model.label_level == 1 and not settings.label:
         run.say(*source.find_deeper_labels())
@@ -390,25 +400,6 @@ def open_documents(
     say_repairs()
     if output not in STANDARD_OUTPUT_PATHS:
         run.say(f"{number_of(counted.n_documents, 'document')} to {output}")
-
-
-def _check_places(source: Source, sources: Strings) -> None:
-    """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has
-    them.
-
-    A setting may be for another source of the command, such as that of --unlabeled.
-    """
-    from nbtext.documents.streams import is_url
-
-    typed = typed_settings(InputSettings)
-    named = {file.path for file in named_files() if file.type.metavar.startswith("SOURCE")}
-    named.update(sources)
-    for name in typed.keys() & {"exclude", "label_level"}:
-        if not any(os.path.isdir(path) or is_url(path) for path in named):
-            raise refuse(name, "SOURCE is not a directory")
-    of_fields = [name for name in typed if name in OF_FIELDS]
-    if of_fields and not source.has_fields and named == {*sources}:
-        raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
 
 
 def _advise_encoding(sources: Strings, share: float) -> str:
