@@ -420,7 +420,19 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
             tables_and_mboxes = [file for file in tree.files if file.path in found]
             if all(each.suffix in BINARY_TABLES for each in tables_and_mboxes):
                 return []
-            raise _refuse_mixed(root, tables_and_mboxes, file)
+            import shlex
+
+            patterns: dict[str, None] = {}
+            for each in tables_and_mboxes:
+                name = os.path.basename(each.path)
+                stem = os.path.splitext(suffix_compression(name)[0])[0]
+                patterns[f"*{name[len(stem) :]}" if each.suffix[1:].isalpha() else name] = None
+            excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
+            raise InputError(
+                f"contains tables or mail files, such as {tables_and_mboxes[0].path}, beside texts, such as {file.path}",
+                where=root,
+                hint=f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files",
+            )
     if matrices:
         raise InputError(
             f"contains a matrix, {matrices[0]}", where=root, hint="name the matrix files themselves"
@@ -462,23 +474,6 @@ def kind_of(head: bytes, encoding: Encoding) -> recognition.Kind | None:
     if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
         kind = recognition.name_binary(head)
     return kind
-
-
-def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
-    """Return the error of a directory that has tables or mbox files beside texts."""
-    import shlex
-
-    patterns: dict[str, None] = {}
-    for file in found:
-        name = os.path.basename(file.path)
-        stem = os.path.splitext(suffix_compression(name)[0])[0]
-        patterns[f"*{name[len(stem) :]}" if file.suffix[1:].isalpha() else name] = None
-    excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
-    return InputError(
-        f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}",
-        where=root,
-        hint=f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files",
-    )
 
 
 def is_directory(path: str) -> bool:

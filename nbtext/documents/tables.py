@@ -826,7 +826,27 @@ def read_table(
     stripped = [name.strip() for name in first]
     second = next(groups)
     following = second.cells[:HEADER_ROWS]
-    names, places, is_header = find_columns(first, following, settings, place=place)
+    # The first row is a header if the settings say so; by default, if it has the name of a text or
+    # label column.
+    wanted, n_needed = _wanted_columns(settings)
+    is_header = settings.header
+    if is_header is None:
+        is_header = not wanted.isdisjoint(stripped)
+    if is_header:
+        names = list(stripped)
+        # a column before the others that numbers the rows, as R writes it, may have no name in it
+        numbers = [row[0] for row in following if len(row) == len(names) + 1]
+        is_distinct = 0 < len(following) == len(set(numbers))
+        if is_distinct and all(map(is_number, numbers)):
+            names.insert(0, "")
+    else:
+        # as many columns as in the first row, or in most of the next ones if it has more
+        widths = Counter(len(row) for row in (first, *following) if len(row) >= n_needed)
+        usual_width = min(widths, key=lambda each: (-widths[each], each), default=len(first))
+        width = usual_width if any(first[usual_width:]) else len(first)
+        names = [str(number) for number in range(1, width + 1)]
+    shown = None if is_header else first
+    places = find_fields(names, settings, place, has_numbers=True, first_row=shown)
     n_more = 0  # rows after the first one that are of the header, by the second or third row
     for n, row in enumerate(following[:2] if is_header else ()):
         if any(map(_of_survey.fullmatch, row)) or (
@@ -845,7 +865,7 @@ def read_table(
         # say what the first row is taken for, if it may be something else
         usual = {*USUAL_NAMES, *texts, *settings.label_names, settings.id_field}
         if is_header and not usual.issuperset(stripped):
-            known = format_names(sorted(_wanted_columns(settings)[0].intersection(stripped)))
+            known = format_names(sorted(wanted.intersection(stripped)))
             what = f"the first row is read as the header, because it has the column {known}"
             warn(stream.path, f"{what}; give --no-header if it is a document, else --header")
         if not is_header and _is_like_names(stripped):
@@ -905,37 +925,6 @@ def read_table(
 
 
 read_tsv = partial(read_table, is_tsv=True)
-
-
-def find_columns(
-    first: list[str], following: Sequence[list[str]], settings: InputSettings, *, place: str
-) -> tuple[Sequence[str], ColumnPlaces, bool]:
-    """Return the names of all columns, the places of the wanted ones, and whether the first is a
-    header.
-
-    It is one if the settings say so; by default, if it has the name of a text or label column. A
-    column before the others that numbers the rows, as R writes it, may have no name in it. Without
-    a header, there are as many columns as in the first row, or in most of the next ones if it has
-    more.
-
-    raises  InputError: a wanted column is missing
-    """
-    names = [name.strip() for name in first]
-    is_header = settings.header
-    if is_header is None:
-        is_header = not _wanted_columns(settings)[0].isdisjoint(names)
-    if is_header:
-        numbers = [row[0] for row in following if len(row) == len(names) + 1]
-        is_distinct = 0 < len(following) == len(set(numbers))
-        if is_distinct and all(map(is_number, numbers)):
-            names.insert(0, "")
-        return names, find_fields(names, settings, place, has_numbers=True), True
-    n_needed = _wanted_columns(settings)[1]
-    widths = Counter(len(row) for row in (first, *following) if len(row) >= n_needed)
-    usual = min(widths, key=lambda width: (-widths[width], width), default=len(first))
-    width = usual if any(first[usual:]) else len(first)
-    numbers = [str(number) for number in range(1, width + 1)]
-    return numbers, find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
 
 
 def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:

@@ -17,7 +17,7 @@ import json
 import os
 import warnings
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -411,41 +411,6 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     if about.get("version") != MATRIX_VERSION:
         raise _UnfitError(f"it is of another nbtext, and this one reads version {MATRIX_VERSION}")
     n_documents = len(arrays["document_id_offsets"]) - 1
-    columns = _read_columns(about, arrays)
-    is_counted = COUNTED[0] in arrays
-    data, indices, indptr, blob, offsets = (
-        arrays[name] for name in (COUNTED if is_counted else ROW_ARRAYS)
-    )
-    vocabulary = columns.vocabulary
-    if is_counted and vocabulary is not None:
-        vocabulary = _read_vocabulary(blob, offsets)
-    if len(data) != len(indices) or len(indptr) != n_documents + 1:
-        raise _UnfitError("its rows, columns and numbers are not equally long")
-    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
-        raise _UnfitError("it lacks the counts that its weights are made of")
-    n_features = columns.n_columns if vocabulary is None else len(vocabulary)
-    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
-        raise _UnfitError(wrong)
-    return Matrix(
-        _documents(indptr, indices, data),
-        vocabulary,
-        n_features,
-        _names(arrays, "document_ids", "document_id_offsets"),
-        _read_labels(arrays, n_documents),
-        columns,
-        _read_input(about.get("input")),
-    )
-
-
-def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
-    """Return the rows of a matrix."""
-    indptr = indptr.astype(np.int64, copy=False)
-    indices = indices.astype(np.int32, copy=False)
-    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
-
-
-def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:
-    """Return the columns of a matrix: their settings, names and weights."""
     settings = _read_record(FeatureSettings(), about.get("settings"))
     vocabulary = None
     if settings.hash_bits is None:
@@ -471,7 +436,36 @@ def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:
         )
         for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True)
     ]
-    return replace(columns, weighting=Weighting.join_views(found, bounds))
+    columns = replace(columns, weighting=Weighting.join_views(found, bounds))
+    is_counted = COUNTED[0] in arrays
+    data, indices, indptr, blob, offsets = (
+        arrays[name] for name in (COUNTED if is_counted else ROW_ARRAYS)
+    )
+    if is_counted and vocabulary is not None:
+        vocabulary = _read_vocabulary(blob, offsets)
+    if len(data) != len(indices) or len(indptr) != n_documents + 1:
+        raise _UnfitError("its rows, columns and numbers are not equally long")
+    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
+        raise _UnfitError("it lacks the counts that its weights are made of")
+    n_features = columns.n_columns if vocabulary is None else len(vocabulary)
+    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
+        raise _UnfitError(wrong)
+    return Matrix(
+        _documents(indptr, indices, data),
+        vocabulary,
+        n_features,
+        _names(arrays, "document_ids", "document_id_offsets"),
+        _read_labels(arrays, n_documents),
+        columns,
+        _read_input(about.get("input")),
+    )
+
+
+def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
+    """Return the rows of a matrix."""
+    indptr = indptr.astype(np.int64, copy=False)
+    indices = indices.astype(np.int32, copy=False)
+    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
 
 
 def _read_record(defaults: Any, given: Any) -> Any:
