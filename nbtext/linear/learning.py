@@ -90,12 +90,53 @@ def learn(
     model: LinearModel = settings.linear_model
     check_label_count(data.n_classes, settings.model, "vectors" if settings.vectors else "model")
     documents = data.documents
+    hashes = documents.hashes
+    classes = documents.classes
+    class_documents = np.bincount(classes, minlength=data.n_classes)
     if isinstance(documents, StoredDocuments):
-        folds, n_unjudged = _hold_out_first(data, lengths, settings, goals)
+        # Of documents in blocks, those with the smallest hashes are held out, as one fold: a random
+        # sample, which has all duplicates of its documents. Without goals, they are
+        # C_SELECTION_SIZE, with goals all whose lengths are known, but at most one of
+        # `settings.folds` parts. Their labels have other documents. Documents without a word, which
+        # are the last ones, are held out in the same share.
+        n_known = len(lengths)
+        wanted = n_known if goals != Goals() else C_SELECTION_SIZE
+        size = min(wanted, n_known, len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
+        if data.n_classes < 2:
+            size = 0
+        if 0 < size < n_known:
+            size = int(np.searchsorted(hashes[:n_known], hashes[size - 1], "right"))
+        own = classes[:size]
+        is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
+        folds = np.full(len(data), NEVER_HELD_OUT, np.int32)
+        folds[np.flatnonzero(is_held_out)] = 0
+        empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
+        if size:
+            folds[empty[empty >= size][:: len(data) // size]] = 0
+        n_unjudged = int((class_documents == 1).sum())
         # of the others, only documents without a word are held out
         lengths = np.pad(lengths, (0, len(data) - len(lengths)))
     else:
-        folds, n_unjudged = _hold_out(data, settings, goals, is_stacked=model.is_stacked)
+        # Without goals, only enough folds are held out for LINEAR_CALIBRATION_SIZE documents, or
+        # C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are
+        # held out that their scores, by each part of a stack, fit into memory.
+        folds = stratified_folds(
+            classes,
+            settings.folds,
+            seed=settings.seed,
+            contents=hashes,
+            class_documents=class_documents,
+        ).astype(np.int32)
+        # those that cannot be in a fold, because their class has no other one
+        n_unjudged = int((folds == NEVER_HELD_OUT).sum())
+        if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
+            folds[:] = NEVER_HELD_OUT
+        elif replace(goals, adjusts_prior=False) == Goals():
+            is_selected = settings.C == AUTO or model.is_stacked
+            _hold_out_at_least(folds, C_SELECTION_SIZE if is_selected else LINEAR_CALIBRATION_SIZE)
+        n_scored = (BLOCK_SCORES if model.is_stacked else SCORES_AT_ONCE) // data.n_classes
+        shuffled = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
+        folds[shuffled[n_scored:]] = NEVER_HELD_OUT
     held_out = list_held_out(folds)
     is_selecting = settings.C == AUTO
     if not len(held_out):
@@ -139,7 +180,7 @@ def learn(
         estimate = replace(
             selection.estimate,
             unjudged=n_unjudged,
-            duplicates=count_duplicates(documents.hashes, documents.times),
+            duplicates=count_duplicates(hashes, documents.times),
             folds=_count_folds(folds, settings),
         )
         selection = selection._replace(estimate=estimate)
@@ -165,68 +206,6 @@ def _hold_out_at_least(folds: Integers32, size: int) -> None:
     """Hold out only as many folds as have so many documents."""
     sizes = np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT]))
     folds[folds > np.searchsorted(sizes, size)] = NEVER_HELD_OUT
-
-
-def _hold_out(
-    data: TrainingData, settings: ModelSettings, goals: Goals, *, is_stacked: bool = False
-) -> tuple[Integers32, int]:
-    """Choose documents to hold out: none if there are fewer than folds. Return the fold of each
-    document, and how many cannot be in a fold, because their class has no other one.
-
-    Without goals, only enough folds are held out for LINEAR_CALIBRATION_SIZE documents, or
-    C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are held
-    out that their scores, by each part of a stack, fit into memory.
-    """
-    classes = data.documents.classes
-    folds = stratified_folds(
-        classes,
-        settings.folds,
-        seed=settings.seed,
-        contents=data.documents.hashes,
-        class_documents=np.bincount(classes, minlength=data.n_classes),
-    ).astype(np.int32)
-    n_unjudged = int((folds == NEVER_HELD_OUT).sum())
-    if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
-        folds[:] = NEVER_HELD_OUT
-    elif replace(goals, adjusts_prior=False) == Goals():
-        _hold_out_at_least(
-            folds,
-            C_SELECTION_SIZE if settings.C == AUTO or is_stacked else LINEAR_CALIBRATION_SIZE,
-        )
-    n_scored = (BLOCK_SCORES if is_stacked else SCORES_AT_ONCE) // data.n_classes
-    documents = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
-    folds[documents[n_scored:]] = NEVER_HELD_OUT
-    return folds, n_unjudged
-
-
-def _hold_out_first(
-    data: TrainingData, lengths: Array, settings: ModelSettings, goals: Goals
-) -> tuple[Integers32, int]:
-    """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
-    hashes; see `_hold_out`.
-
-    They are a random sample, which has all duplicates of its documents. Without goals, they are
-    C_SELECTION_SIZE, with goals all whose lengths are known, but at most one of `settings.folds`
-    parts. Their labels have other documents. Documents without a word, which are the last ones, are
-    held out in the same share.
-    """
-    classes = data.documents.classes
-    hashes = data.documents.hashes
-    wanted = len(lengths) if goals != Goals() else C_SELECTION_SIZE
-    size = min(wanted, len(lengths), len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
-    if data.n_classes < 2:
-        size = 0
-    if 0 < size < len(lengths):
-        size = int(np.searchsorted(hashes[: len(lengths)], hashes[size - 1], "right"))
-    class_documents = np.bincount(classes, minlength=data.n_classes)
-    own = classes[:size]
-    is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
-    folds = np.full(len(data), NEVER_HELD_OUT, np.int32)
-    folds[np.flatnonzero(is_held_out)] = 0
-    empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
-    if size:
-        folds[empty[empty >= size][:: len(data) // size]] = 0
-    return folds, int((class_documents == 1).sum())
 
 
 def search_strength(
@@ -296,7 +275,26 @@ def learn_labels(
         )
     check_label_count(data.n_classes, settings.model, "model")
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
-    folds = _hold_out_sets(data, settings)
+    # The documents of each rare label are spread over the folds: documents are stratified by their
+    # rarest label. If a label has only one document, that is held out, too, because labels of new
+    # documents may also lack examples. One threshold for all labels is fitted to about
+    # LINEAR_CALIBRATION_SIZE documents, one for each label to all that fit into memory. None is
+    # held out if there are fewer documents than folds.
+    sizes = np.array([len(members) for members in data.members])
+    rarest = np.full(len(data), data.n_classes, np.int32)
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        rarest[data.members[k]] = k
+    folds = stratified_folds(
+        rarest, settings.folds, seed=settings.seed, contents=data.documents.hashes
+    ).astype(np.int32)
+    if len(np.unique(folds)) < settings.folds:
+        folds[:] = NEVER_HELD_OUT
+    has_own_thresholds = settings.optimize == label_calibration.MACRO_F1
+    wanted = len(data) if has_own_thresholds else label_calibration.MULTILABEL_CALIBRATION_SIZE
+    n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
+    _hold_out_at_least(folds, n_scored)
+    shuffled = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
+    folds[shuffled[n_scored:]] = NEVER_HELD_OUT
     held_out = list_held_out(folds)
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
@@ -348,7 +346,7 @@ def learn_labels(
     fit = label_calibration.make_multilabel_fit(
         cells,
         label_calibration.fit_calibration(cells, scaling)[0],
-        by_label=settings.optimize == label_calibration.MACRO_F1,
+        by_label=has_own_thresholds,
     )
     assert fit.estimate is not None  # for the types
     estimate = replace(fit.estimate, folds=_count_folds(folds, settings))
@@ -359,37 +357,6 @@ def _count_folds(folds: Integers32, settings: ModelSettings) -> int | None:
     """Return how many folds were scored; None: all of the settings."""
     n_scored = len(np.unique(folds[folds != NEVER_HELD_OUT]))
     return n_scored if n_scored < settings.folds else None
-
-
-def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
-    """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer
-    documents than folds.
-
-    The documents of each rare label are spread over the folds: documents are stratified by their
-    rarest label. If a label has only one document, that is held out, too, because labels of new
-    documents may also lack examples. One threshold for all labels is fitted to about
-    LINEAR_CALIBRATION_SIZE documents, one for each label to all that fit into memory.
-    """
-    sizes = np.array([len(members) for members in data.members])
-    order = np.argsort(-sizes, kind="stable")
-    rarest = np.full(len(data), data.n_classes, np.int32)
-    for k in order.tolist():
-        rarest[data.members[k]] = k
-    folds = stratified_folds(
-        rarest, settings.folds, seed=settings.seed, contents=data.documents.hashes
-    ).astype(np.int32)
-    if len(np.unique(folds)) < settings.folds:
-        folds[:] = NEVER_HELD_OUT
-    wanted = (
-        len(data)
-        if settings.optimize == label_calibration.MACRO_F1
-        else label_calibration.MULTILABEL_CALIBRATION_SIZE
-    )
-    n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
-    _hold_out_at_least(folds, n_scored)
-    documents = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
-    folds[documents[n_scored:]] = NEVER_HELD_OUT
-    return folds
 
 
 def _collect_cells(
