@@ -150,7 +150,14 @@ class Analyzer(_Finder):
 
     def _word_features(self, text: str) -> list[str]:
         tokens = self.tokens(text)
-        return tokens if self._ngrams == (1, 1) else word_ngrams(tokens, *self._ngrams)
+        if self._ngrams == (1, 1):
+            return tokens
+        shortest, longest = self._ngrams
+        features = list(tokens) if shortest == 1 else []
+        for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
+            runs = zip(*(tokens[start:] for start in range(n)), strict=False)
+            features.extend(map(" ".join, runs))
+        return features
 
     def _character_ngrams(self, text: str) -> list[str]:
         text = WHITE_SPACE.sub(" ", text)
@@ -175,16 +182,6 @@ def is_too_long(token: str) -> bool:
         len(token) > LONGEST_TOKEN // 4
         and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
     )
-
-
-def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
-    """Return every run of `shortest` to `longest` tokens, joined by a space, the shorter ones
-    first.
-    """
-    features = list(tokens) if shortest == 1 else []
-    for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
-        features.extend(map(" ".join, zip(*(tokens[start:] for start in range(n)), strict=False)))
-    return features
 
 
 def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:

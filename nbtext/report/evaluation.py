@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.diagnostics import Interval
 from nbtext.errors import format_number, number_of, printable
 from nbtext.evaluation.evaluator import Evaluation, ThresholdScore
-from nbtext.evaluation.metrics import ALL_METRICS, METRICS, Metric
+from nbtext.evaluation.metrics import ALL_METRICS, METRICS
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_number
@@ -113,12 +112,17 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         verb = "repeats" if evaluation.duplicates == 1 else "repeat"
         yield f"{evaluation.duplicates:,} of them {verb} another text; equal texts are in one fold"
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
-    has_all = not evaluation.unanswered
-    yield from wrap_metrics(
-        {each: shown[each] for each in shown if not (each.is_abstention and has_all)},
-        screen.width,
-        evaluation.accuracy_interval,
-    )
+    line = ""  # as many metrics in a line as fit
+    for metric, value in shown.items():
+        if metric.is_abstention and not evaluation.unanswered:
+            continue
+        interval = evaluation.accuracy_interval if metric is METRICS["accuracy"] else None
+        text = f"{metric.title} {format_share(value, interval)}"
+        if line and len(line) + len(text) + 2 > screen.width:
+            yield line + ","
+            line = ""
+        line += f", {text}" if line else text
+    yield line
     if evaluation.target_accuracy is not None:
         target = evaluation.target_accuracy
         what = f"accuracy {target.target:g}"
@@ -218,21 +222,3 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             cells.append(Text(format_number(count) if count else "·", style=style))
         table.add_row(printable(label), *cells)
     yield table
-
-
-def wrap_metrics(
-    metrics: Mapping[Metric[Any], float], width: int, interval: Interval
-) -> Iterator[str]:
-    """Yield lines with the titles and values of metrics, as many in a line as fit.
-
-    interval  of the accuracy
-    """
-    line = ""
-    for metric, value in metrics.items():
-        own = interval if metric is METRICS["accuracy"] else None
-        shown = f"{metric.title} {format_share(value, own)}"
-        if line and len(line) + len(shown) + 2 > width:
-            yield line + ","
-            line = ""
-        line += f", {shown}" if line else shown
-    yield line
