@@ -21,7 +21,7 @@ import os
 import re
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +66,6 @@ from nbtext.model.fitted_model import (
     are_labels_of,
     make_trained_model,
 )
-from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
 from nbtext.model.word_pieces import can_divide
 
@@ -291,7 +290,24 @@ def _read_fitted_model(record: Record) -> FittedModel:
     for name, kind in (("nbtext", str), ("task", dict), ("views", list)):
         require(name, name in record, "is missing")
         require(name, isinstance(record[name], kind), "has another type")
-    task: Any = _read_task(reader, record["task"])
+    stored = record["task"]
+    name = str(stored.get("name"))
+    if name not in TASKS:
+        raise newer_error(f"this one does not know the task {name[:40]!r}")
+    labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
+    if not labels or any(one >= other for one, other in pairwise(labels)):
+        raise invalid_value(
+            "task.labels", "should hold at least one label, each once, in sorted order"
+        )
+    if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
+        raise invalid_value(
+            "task.labels",
+            f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}",
+        )
+    reader.n_labels = len(labels)
+    given = {name: value for name, value in stored.items() if name != "name"}
+    kind = TASKS[name].load("task")
+    task: Any = reader.read_record(kind, {**given, "labels": labels}, "task")
     require("views", bool(record["views"]), "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER_KEYS}
@@ -326,7 +342,17 @@ def _read_fitted_model(record: Record) -> FittedModel:
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if "thresholds" in task.parts:
-        audit.check_multilabel_fit(task.fit, len(task.labels))
+        from nbtext.bayes.label_calibration import ScoreScaling  # by models of several labels only
+
+        fit = task.fit
+        is_right = len({*fit.fallback} & {*range(len(task.labels))}) == len(fit.fallback)
+        require("task.fit.fallback", is_right, "should be numbers of labels, each once")
+        has_contrast = fit.smoothing is not None and fit.smoothing.alpha is not None
+        is_right = isinstance(fit.combination, ScoreScaling) == (fit.smoothing is None)
+        is_right &= len(fit.combination.weights) == 1 + has_contrast
+        require("task.fit.combination", is_right, "does not fit the smoothing")
+        if fit.nonconformity is not None:
+            audit.check_within("task.fit.nonconformity.points", fit.nonconformity.points, 0, 1)
     if not task.belongs_to(settings):
         raise invalid_value("task.fit", f"does not fit {settings.model} models")
     estimate = task.estimate
@@ -417,28 +443,6 @@ def _read_fitted_model(record: Record) -> FittedModel:
     if n_columns is not None and not (is_matrix and are_columns(fitted.labels, n_columns)):
         raise invalid_value("label_columns", "does not match the labels")
     return fitted
-
-
-def _read_task(reader: Reader, stored: Record) -> Task:
-    """Return the task of a model."""
-    name = str(stored.get("name"))
-    if name not in TASKS:
-        raise newer_error(f"this one does not know the task {name[:40]!r}")
-    labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
-    if not labels or any(one >= other for one, other in pairwise(labels)):
-        raise invalid_value(
-            "task.labels", "should hold at least one label, each once, in sorted order"
-        )
-    if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
-        raise invalid_value(
-            "task.labels",
-            f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}",
-        )
-    reader.n_labels = len(labels)
-    given = {name: value for name, value in stored.items() if name != "name"}
-    return cast(
-        "Task", reader.read_record(TASKS[name].load("task"), {**given, "labels": labels}, "task")
-    )
 
 
 def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> None:
