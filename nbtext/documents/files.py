@@ -597,27 +597,25 @@ class FileDocuments:
                 batch.notes[found] += 1
                 skipped.append(row)
         if self.shard.root is not None:
-            self._say_of_texts(self.shard.root, texts)
+            # one of the first files, whose name tells nothing, may begin like a mail, or all of
+            # them like tables
+            starts = list[bytes]()
+            for path, text in zip(paths[:SAMPLE_FILES], texts, strict=False):
+                starts.append(text[: recognition.HEAD_BYTES].encode("utf-8", "replace"))
+                if not content_suffix(path)[1:].isalpha() and begins_as_mail(starts[-1]):
+                    say_of_headers(self.shard.root, "has files that begin like mails")
+                    break
+            else:
+                settings = self.options.settings
+                if settings.input_format is None and (named := _name_table(starts, settings)):
+                    what = "each file is read as one text, and they begin like tables"
+                    how = f"give {named} to read each row or line as a document"
+                    streams.warn(self.shard.root, f"{what}; {how}")
         if batch.problems:
             batch.labels = [
                 None if row in batch.problems else label for row, label in enumerate(batch.labels)
             ]
         return batch.drop(skipped) if skipped else batch
-
-    def _say_of_texts(self, root: str, texts: Sequence[str]) -> None:
-        """Say that headers are read as text if one of the first files, whose name tells nothing,
-        begins like a mail; or that tables are read as texts if all of them begin like one.
-        """
-        settings = self.options.settings
-        starts = list[bytes]()
-        for path, text in zip(self.shard.paths[:SAMPLE_FILES], texts, strict=False):
-            starts.append(text[: recognition.HEAD_BYTES].encode("utf-8", "replace"))
-            if not content_suffix(path)[1:].isalpha() and begins_as_mail(starts[-1]):
-                say_of_headers(root, "has files that begin like mails")
-                return
-        if settings.input_format is None and (found := _name_table(starts, settings)):
-            what = "each file is read as one text, and they begin like tables"
-            streams.warn(root, f"{what}; give {found} to read each row or line as a document")
 
     def _read(self) -> Sequence[bytes | int | InputError]:
         """Return the content of each file, or its error."""
