@@ -115,26 +115,23 @@ class VectorRegression:
         if self._shares.any() and len(folds) > MAX_WITH_NAMES:
             best = 0
         elif self._shares.any():
-            losses = np.array([self._judge_names(each, folds, solver) for each in NAME_WEIGHTS])
+            held_out = list_held_out(folds)
+            rows = held_out if len(held_out) else np.arange(len(folds))
+            losses = []  # of all judged documents together, with each weight of the names
+            for weight in NAME_WEIGHTS:
+                self._center[:-1] = weight * self._names.T
+                if len(held_out):
+                    scores = self._score_folds(folds, solver, None)[0]
+                else:
+                    scores = _score(_standardize(self._means)[0], self._center)
+                judged = JudgedDocuments(scores, None, self._classes[rows], self._shares[rows])
+                judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+                losses.append(-judged.mean(judged.own) * len(rows))
             # those of the names alone are equal, because they are calibrated
-            best = int(losses.argmin()) if len(list_held_out(folds)) else -1
+            best = int(np.argmin(losses)) if len(held_out) else -1
             if losses[0] - losses[best] <= MIN_NAME_GAIN:
                 best = 0
         self._center[:-1] = NAME_WEIGHTS[best] * self._names.T
-
-    def _judge_names(self, weight: float, folds: Integers32, solver: SolverSettings) -> float:
-        """Return the log-loss of all judged documents together, with a weight of the names."""
-        assert self._names is not None
-        self._center[:-1] = weight * self._names.T
-        rows = list_held_out(folds)
-        if len(rows):
-            scores = self._score_folds(folds, solver, None)[0]
-        else:
-            rows = np.arange(len(folds))
-            scores = _score(_standardize(self._means)[0], self._center)
-        judged = JudgedDocuments(scores, None, self._classes[rows], self._shares[rows])
-        judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
-        return -judged.mean(judged.own) * len(rows)
 
     def _score_folds(
         self, folds: Integers32, solver: SolverSettings, start: Regression | None
