@@ -332,7 +332,7 @@ class Evaluator:
                 (1, len(set(own).intersection(labels)), len(own), len(labels))
                 for own, labels in zip(true_sets(predictions), predictions.label_sets, strict=True)
             ]
-            weights = outcomes.weights_of(slice(None))
+            weights = outcomes.weights_of()
             self._sets += (np.reshape(numbers, (-1, 4)).T * weights).sum(axis=1)
         return outcomes
 
@@ -440,7 +440,7 @@ class MultilabelEvaluator(Evaluator):
         outcomes = measure_sets(predictions, self._numbers)
         true = true_sets(predictions)
         predicted = predictions.labels
-        times = np.ones(len(true)) * outcomes.weights_of(slice(None))
+        times = np.ones(len(true)) * outcomes.weights_of()
         for own, labels, weight in zip(true, predicted, times.tolist(), strict=True):
             for pair in list_pairs(own, labels):
                 self._pairs[pair] += weight
