@@ -31,7 +31,7 @@ from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    from nbtext.evaluation.predicted import PredictionsFile
+    pass
 
 # options without effect on the content of the page
 RUN_OPTIONS = str.split(
@@ -187,7 +187,32 @@ def evaluate(given: Evaluate) -> None:
         check_output(given.held_out)
         chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
         held_out = HeldOutPredictions(given.input.label_separator or ",")
-    model, file = _load_subject(given)
+    # what is evaluated: a model, a file of predictions, or (neither) models of cross-validation
+    own_field = given.predicted_field if given.predictions is None else None
+    if [given.model_file, given.folds.is_wanted or None, given.predictions, own_field].count(
+        None
+    ) != 3:
+        what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
+        raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
+    if not given.folds.is_wanted:
+        because = "it is used only in cross-validation (--folds)"
+        refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
+    model = None
+    file = None
+    if given.predictions is not None or own_field is not None:
+        if given.input.separate_fields:
+            raise refuse("separate_fields", "predictions are read, and no features are counted")
+        from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
+
+        read = given.input
+        named = PredictedFields(
+            given.predicted_field, given.probability_field, read.label_separator, read.id_field
+        )
+        file = PredictionsFile(given.predictions, named)
+    elif given.model_file is not None:
+        from nbtext.artifact.model import load_model_file
+
+        model = load_model_file(given.model_file)
     overlap = Overlap(model) if model is not None else None
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
@@ -205,15 +230,13 @@ def evaluate(given: Evaluate) -> None:
         by_group = GroupLog(given.by)
     if file is not None and given.predictions is None:
         # the documents have their predictions, and need no text but for the page
-        fields = (given.predicted_field, given.probability_field)
-        others = tuple(each for each in fields if each is not None)
         text_field: Strings = ()
         if "--text-field" in typed_options():
             if given.report is None:
                 raise refuse("text_field", "predictions that are fields of SOURCE need no text")
             text_field = input_settings.text_field
         input_settings = replace(
-            input_settings, text_field=text_field, other_fields=others, rows_for=VALUES
+            input_settings, text_field=text_field, other_fields=file.fields.names, rows_for=VALUES
         )
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
@@ -371,35 +394,3 @@ def evaluate(given: Evaluate) -> None:
         given.run.say(*name_unknown(true, first[0].predictions.classes, is_model=model is not None))
     if failure is not None:
         raise failure
-
-
-def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
-    """Load what is evaluated: a model, a file of predictions, or (neither) models of
-    cross-validation.
-
-    raises  SettingsError: none or several of them are given, or options that have no effect
-    """
-    fields = given.predicted_field if given.predictions is None else None
-    if [given.model_file, given.folds.is_wanted or None, given.predictions, fields].count(
-        None
-    ) != 3:
-        what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
-        raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
-    if not given.folds.is_wanted:
-        because = "it is used only in cross-validation (--folds)"
-        refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
-    if given.predictions is not None or fields is not None:
-        if given.input.separate_fields:
-            raise refuse("separate_fields", "predictions are read, and no features are counted")
-        from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
-
-        read = given.input
-        named = PredictedFields(
-            given.predicted_field, given.probability_field, read.label_separator, read.id_field
-        )
-        return None, PredictionsFile(given.predictions, named)
-    if given.model_file is None:
-        return None, None
-    from nbtext.artifact.model import load_model_file
-
-    return load_model_file(given.model_file), None
