@@ -136,7 +136,20 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             hint="save it as a file, and unpack it",
         )
     query = options.settings.query
-    with closing(_connect(path)) as connection:
+    # It is opened for reading only, with SQLite's locks. With a write-ahead log, these locks are
+    # files beside the database. So one whose log is merged, which no program has open, is read
+    # without locks: its folder stays as it is.
+    try:
+        with open(path, "rb") as file:
+            is_wal = file.read(20)[19:] == bytes([WAL_MODE])
+    except OSError as error:
+        raise unreadable_file(path, error) from None
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    if is_wal and not os.path.exists(path + "-wal"):
+        address += "&immutable=1"
+    # the threads that predict take turns to read
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        connection.text_factory = _decode_text
         try:
             # views may call functions: https://sqlite.org/security.html
             connection.execute("pragma trusted_schema = off")
@@ -166,31 +179,6 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 what = "the query fails"
                 hint = QUERY_HINT
             raise InputError(f"{what}: {error}", where=name, hint=hint) from None
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    """Open a SQLite file for reading only, with SQLite's locks.
-
-    With a write-ahead log, these locks are files beside the database. So one whose log is merged,
-    which no program has open, is read without locks: its folder stays as it is.
-
-    Raises
-    ------
-    InputError
-        The file is missing.
-    """
-    try:
-        with open(path, "rb") as file:
-            is_wal = file.read(20)[19:] == bytes([WAL_MODE])
-    except OSError as error:
-        raise unreadable_file(path, error) from None
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
-    if is_wal and not os.path.exists(path + "-wal"):
-        address += "&immutable=1"
-    # the threads that predict take turns to read
-    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    connection.text_factory = _decode_text
-    return connection
 
 
 def _decode_text(content: bytes) -> str | bytes:
