@@ -24,7 +24,6 @@ from nbtext.documents.rows import (
     JSON_LINES_HINT,
     ChangedRows,
     Column,
-    NewLabel,
     OutputTarget,
     check_new,
     name_labels,
@@ -504,12 +503,40 @@ def _change_tables(
                     f"no column `{name}` for the new labels", where=rows.path, hint=JSON_LINES_HINT
                 )
             place = old_schema.names.index(name)
-            arrays[place] = _replace_labels(rows, arrays[place], new_labels, name, settings)
+            kind = arrays[place].type
+            is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            values = list[Any]()
+            for label in new_labels.values():
+                value = name_labels(label, settings, is_list=is_list)[name]
+                if isinstance(value, list) and not is_list:
+                    if len(value) != 1:
+                        raise InputError(
+                            f"a cell of `{name}` holds one label",
+                            where=rows.path,
+                            hint=JSON_LINES_HINT,
+                        )
+                    value = value[0]
+                values.append(value if is_list else str(value))
+            classes = _find_class_names(rows.table.schema, () if settings.label_fields else [name])
+            try:
+                for names in classes.values():  # whose numbers the column holds
+                    values = [
+                        list(map(names.index, each)) if is_list else str(names.index(each))
+                        for each in values
+                    ]
+                new = pa.array(values, kind if is_list else pa.string()).cast(kind)
+                arrays[place] = _replace_rows(arrays[place], new_labels, new)
+            except (pa.ArrowException, TypeError, ValueError):
+                raise InputError(
+                    f"a new label does not fit into the column `{name}`, whose type is {kind}",
+                    where=rows.path,
+                    hint=JSON_LINES_HINT,
+                ) from None
         for column in columns:
-            values = column.values
+            added = column.values
             if column.kind == "scores":
-                values = [None if value is None else list(value.items()) for value in values]
-            arrays.append(pa.array(values, _type_of(column)))
+                added = [None if value is None else list(value.items()) for value in added]
+            arrays.append(pa.array(added, _type_of(column)))
         if removed := sorted(labels.keys() - new_labels.keys()):
             arrays = [_replace_rows(array, removed, array.slice(0, 0)) for array in arrays]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema), rows
@@ -528,42 +555,6 @@ def _replace_rows(column: Any, rows: Iterable[int], new: Any) -> Any:
     for place, (last, row) in enumerate(pairwise([-1, *rows, len(column)])):
         parts += [column.slice(last + 1, row - last - 1), new.slice(place, 1)]
     return pa.concat_arrays(parts)
-
-
-def _replace_labels(
-    rows: ArrowRows, column: Any, labels: dict[int, NewLabel], name: str, settings: InputSettings
-) -> Any:
-    """Return a column with other labels in some rows; the other values and the type stay."""
-    import pyarrow as pa
-
-    path = rows.path
-    kind = column.type
-    classes = _find_class_names(rows.table.schema, () if settings.label_fields else [name])
-    values = list[Any]()
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    for label in labels.values():
-        value = name_labels(label, settings, is_list=is_list)[name]
-        if isinstance(value, list) and not is_list:
-            if len(value) != 1:
-                raise InputError(
-                    f"a cell of `{name}` holds one label", where=path, hint=JSON_LINES_HINT
-                )
-            value = value[0]
-        values.append(value if is_list else str(value))
-    try:
-        for names in classes.values():  # whose numbers the column holds
-            values = [
-                list(map(names.index, each)) if is_list else str(names.index(each))
-                for each in values
-            ]
-        new = pa.array(values, kind if is_list else pa.string()).cast(kind)
-        return _replace_rows(column, labels, new)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise InputError(
-            f"a new label does not fit into the column `{name}`, whose type is {kind}",
-            where=path,
-            hint=JSON_LINES_HINT,
-        ) from None
 
 
 def _type_of(column: Column) -> Any:

@@ -420,7 +420,19 @@ def _find_collections(tree: Tree, root: str, settings: InputSettings) -> list[Fi
             tables_and_mboxes = [file for file in tree.files if file.path in found]
             if all(each.suffix in BINARY_TABLES for each in tables_and_mboxes):
                 return []
-            raise _refuse_mixed(root, tables_and_mboxes, file)
+            import shlex
+
+            patterns: dict[str, None] = {}
+            for each in tables_and_mboxes:
+                name = os.path.basename(each.path)
+                stem = os.path.splitext(suffix_compression(name)[0])[0]
+                patterns[f"*{name[len(stem) :]}" if each.suffix[1:].isalpha() else name] = None
+            excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
+            raise InputError(
+                f"contains tables or mail files, such as {tables_and_mboxes[0].path}, beside texts, such as {file.path}",
+                where=root,
+                hint=f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files",
+            )
     if matrices:
         raise InputError(
             f"contains a matrix, {matrices[0]}", where=root, hint="name the matrix files themselves"
@@ -462,23 +474,6 @@ def kind_of(head: bytes, encoding: Encoding) -> recognition.Kind | None:
     if kind is None and not encoding.is_wide and "\0" in encoding.decode_leniently(head):
         kind = recognition.name_binary(head)
     return kind
-
-
-def _refuse_mixed(root: str, found: list[File], text: File) -> InputError:
-    """Return the error of a directory that has tables or mbox files beside texts."""
-    import shlex
-
-    patterns: dict[str, None] = {}
-    for file in found:
-        name = os.path.basename(file.path)
-        stem = os.path.splitext(suffix_compression(name)[0])[0]
-        patterns[f"*{name[len(stem) :]}" if file.suffix[1:].isalpha() else name] = None
-    excluded = " ".join(f"--exclude {shlex.quote(pattern)}" for pattern in patterns)
-    return InputError(
-        f"contains tables or mail files, such as {found[0].path}, beside texts, such as {text.path}",
-        where=root,
-        hint=f"give {excluded} to leave them out, --input-format dirs to read each file as one text, or name the files",
-    )
 
 
 def is_directory(path: str) -> bool:
@@ -602,27 +597,25 @@ class FileDocuments:
                 batch.notes[found] += 1
                 skipped.append(row)
         if self.shard.root is not None:
-            self._say_of_texts(self.shard.root, texts)
+            # one of the first files, whose name tells nothing, may begin like a mail, or all of
+            # them like tables
+            starts = list[bytes]()
+            for path, text in zip(paths[:SAMPLE_FILES], texts, strict=False):
+                starts.append(text[: recognition.HEAD_BYTES].encode("utf-8", "replace"))
+                if not content_suffix(path)[1:].isalpha() and begins_as_mail(starts[-1]):
+                    say_of_headers(self.shard.root, "has files that begin like mails")
+                    break
+            else:
+                settings = self.options.settings
+                if settings.input_format is None and (named := _name_table(starts, settings)):
+                    what = "each file is read as one text, and they begin like tables"
+                    how = f"give {named} to read each row or line as a document"
+                    streams.warn(self.shard.root, f"{what}; {how}")
         if batch.problems:
             batch.labels = [
                 None if row in batch.problems else label for row, label in enumerate(batch.labels)
             ]
         return batch.drop(skipped) if skipped else batch
-
-    def _say_of_texts(self, root: str, texts: Sequence[str]) -> None:
-        """Say that headers are read as text if one of the first files, whose name tells nothing,
-        begins like a mail; or that tables are read as texts if all of them begin like one.
-        """
-        settings = self.options.settings
-        starts = list[bytes]()
-        for path, text in zip(self.shard.paths[:SAMPLE_FILES], texts, strict=False):
-            starts.append(text[: recognition.HEAD_BYTES].encode("utf-8", "replace"))
-            if not content_suffix(path)[1:].isalpha() and begins_as_mail(starts[-1]):
-                say_of_headers(root, "has files that begin like mails")
-                return
-        if settings.input_format is None and (found := _name_table(starts, settings)):
-            what = "each file is read as one text, and they begin like tables"
-            streams.warn(root, f"{what}; give {found} to read each row or line as a document")
 
     def _read(self) -> Sequence[bytes | int | InputError]:
         """Return the content of each file, or its error."""

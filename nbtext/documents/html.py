@@ -125,24 +125,18 @@ def text_of_html(html: str) -> str:
             joined.append("".join(texts))
             texts.clear()
     joined.extend((*texts, html[position:]))
-    return remove_invisible(_decode_references("".join(joined)))
-
-
-def _decode_references(text: str) -> str:
-    """Return a text with its references, such as &amp; and &#38;, decoded, a part at a time in
-    bounded memory.
-    """
-    if "&" not in text:
-        return text
-    parts = []
-    start = 0
-    while start < len(text):
-        stop = start + WINDOW
-        reference = text.rfind("&", start + 1, stop) if stop < len(text) else -1
-        stop = reference if reference > 0 else stop  # no reference is cut
-        parts.append(unescape(_reference.sub(_shorten_reference, text[start:stop])))
-        start = stop
-    return "".join(parts)
+    text = "".join(joined)
+    if "&" in text:  # references, such as &amp; and &#38;, a part at a time in bounded memory
+        parts = []
+        start = 0
+        while start < len(text):
+            stop = start + WINDOW
+            reference = text.rfind("&", start + 1, stop) if stop < len(text) else -1
+            stop = reference if reference > 0 else stop  # no reference is cut
+            parts.append(unescape(_reference.sub(_shorten_reference, text[start:stop])))
+            start = stop
+        text = "".join(parts)
+    return remove_invisible(text)
 
 
 def _replace_markup(html: str, start: int) -> tuple[str, int]:

@@ -69,7 +69,19 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     with suppress(UnicodeError):
         batch = _parse_flat(lines)
     if batch is None:
-        batch = _parse_with_json(lines)
+        decoded = decode_lines(lines.block.data, lines.encoding)
+        values: list[Any] = []
+        numbers = []
+        for line, text in enumerate(decoded.texts):
+            if not text.strip(JSON_LINE_BLANKS):
+                continue
+            numbers.append(lines.block.first_line + line)
+            try:
+                values.append(_parse_line(text))
+            except InputError as problem:
+                values.append(problem)
+        batch = make_batch_of_objects(values, lines.settings, origin=lines.origin, numbers=numbers)
+        batch.count_repairs(decoded.repaired.values())
     if lines.settings.rows_for:
         batch.rows = keep_lines(
             lines,
@@ -123,23 +135,6 @@ def _parse_flat(lines: LineDocuments) -> Batch | None:
         scanned=texts,
     )
     return None if batch.problems else batch
-
-
-def _parse_with_json(lines: LineDocuments) -> Batch:
-    """Parse any lines, one by one, with the standard library."""
-    decoded = decode_lines(lines.block.data, lines.encoding)
-    values: list[Any] = []
-    numbers = []
-    for line, text in enumerate(decoded.texts):
-        if not text.strip(JSON_LINE_BLANKS):
-            continue
-        numbers.append(lines.block.first_line + line)
-        try:
-            values.append(_parse_line(text))
-        except InputError as problem:
-            values.append(problem)
-    batch = make_batch_of_objects(values, lines.settings, origin=lines.origin, numbers=numbers)
-    return batch.count_repairs(decoded.repaired.values())
 
 
 def parse_object(line: str | bytes) -> dict[str, Any] | None:

@@ -29,7 +29,6 @@ from nbtext.documents.fields import (
 )
 from nbtext.documents.rows import (
     ChangedRows,
-    Column,
     OutputTarget,
     check_new,
     escape_surrogates,
@@ -137,7 +136,20 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
             hint="save it as a file, and unpack it",
         )
     query = options.settings.query
-    with closing(_connect(path)) as connection:
+    # It is opened for reading only, with SQLite's locks. With a write-ahead log, these locks are
+    # files beside the database. So one whose log is merged, which no program has open, is read
+    # without locks: its folder stays as it is.
+    try:
+        with open(path, "rb") as file:
+            is_wal = file.read(20)[19:] == bytes([WAL_MODE])
+    except OSError as error:
+        raise unreadable_file(path, error) from None
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    if is_wal and not os.path.exists(path + "-wal"):
+        address += "&immutable=1"
+    # the threads that predict take turns to read
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        connection.text_factory = _decode_text
         try:
             # views may call functions: https://sqlite.org/security.html
             connection.execute("pragma trusted_schema = off")
@@ -167,31 +179,6 @@ def read_sqlite(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
                 what = "the query fails"
                 hint = QUERY_HINT
             raise InputError(f"{what}: {error}", where=name, hint=hint) from None
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    """Open a SQLite file for reading only, with SQLite's locks.
-
-    With a write-ahead log, these locks are files beside the database. So one whose log is merged,
-    which no program has open, is read without locks: its folder stays as it is.
-
-    Raises
-    ------
-    InputError
-        The file is missing.
-    """
-    try:
-        with open(path, "rb") as file:
-            is_wal = file.read(20)[19:] == bytes([WAL_MODE])
-    except OSError as error:
-        raise unreadable_file(path, error) from None
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
-    if is_wal and not os.path.exists(path + "-wal"):
-        address += "&immutable=1"
-    # the threads that predict take turns to read
-    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    connection.text_factory = _decode_text
-    return connection
 
 
 def _decode_text(content: bytes) -> str | bytes:
@@ -329,7 +316,19 @@ def write_sqlite(
             assert isinstance(rows, SqlRows)
             if first is None:
                 first = rows
-                connection.execute(_create_table(table, rows, columns))
+                known = {name.lower() for name in rows.names}
+                if len(known) < len(rows.names):
+                    raise InputError(
+                        "the query has two columns with the same name",
+                        where=rows.path,
+                        hint="name them with `as`",
+                    )
+                taken = [each.name for each in columns if each.name.lower() in known]
+                check_new(columns, taken, rows.path)
+                kinds = [*zip(rows.names, rows.types, strict=True)]  # as the source declares them
+                kinds += [(each.name, SQL_TYPES.get(each.kind, "TEXT")) for each in columns]
+                defined = ", ".join(f"{quote_name(name)} {kind}" for name, kind in kinds)
+                connection.execute(f"create table {quote_name(table)} ({defined})")
             elif rows.names != first.names:
                 raise InputError(
                     f"its columns are not those of {first.path}",
@@ -353,23 +352,6 @@ def write_sqlite(
                 if labels.get(place, "") is not None
             )
             connection.executemany(f"insert into {quote_name(table)} values ({marks})", inserted)
-
-
-def _create_table(table: str, rows: SqlRows, columns: Sequence[Column]) -> str:
-    """Return the statement that creates the table, with the declared types of the source."""
-    known = {name.lower() for name in rows.names}
-    if len(known) < len(rows.names):
-        raise InputError(
-            "the query has two columns with the same name",
-            where=rows.path,
-            hint="name them with `as`",
-        )
-    defined = [
-        f"{quote_name(name)} {kind}" for name, kind in zip(rows.names, rows.types, strict=True)
-    ]
-    check_new(columns, [each.name for each in columns if each.name.lower() in known], rows.path)
-    defined += [f"{quote_name(each.name)} {SQL_TYPES.get(each.kind, 'TEXT')}" for each in columns]
-    return f"create table {quote_name(table)} ({', '.join(defined)})"
 
 
 def _plain_value(value: Any) -> Any:

@@ -101,7 +101,7 @@ class TradeOff:
         ranked = outcomes.best[places]
         # of each run of equal probabilities
         ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))
-        times = np.ones(len(outcomes), np.int64) * outcomes.weights_of(slice(None))
+        times = np.ones(len(outcomes), np.int64) * outcomes.weights_of()
         answered = np.cumsum(times[places])[ends]
         correct = np.cumsum((outcomes.is_chosen_right * times)[places])[ends]
         return cls(times.sum().item(), ranked[ends], as_counts(answered), as_counts(correct))

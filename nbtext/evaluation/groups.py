@@ -63,30 +63,26 @@ class GroupLog:
             gain = accuracy - largest
             of_model = evaluation.metrics["accuracy"] - largest
             is_leaking = bool(gain >= max(MIN_GROUP_GAIN, SHARE_OF_GAIN * of_model))
-        ranks = self._rank(numbers, outcomes.weights)
-        groups = Groups(self._field, tuple(scores), ranks, accuracy, is_leaking)
-        return replace(evaluation, groups=groups)
-
-    def _rank(self, groups: Integers, weights: Floats | None) -> tuple[LabelAuroc, ...]:
-        """Return the AUROC of each label, among all documents and within groups."""
-        if sum(len(shares) for _, shares, _ in self._probabilities) < len(groups):
-            return ()  # some models have too many labels
-        labels = sorted({label for classes, _, _ in self._probabilities for label in classes})
-        found = []
-        for label in labels:
+        ranks = []
+        known = self._probabilities
+        # otherwise, some models have too many labels
+        is_ranked = sum(len(shares) for _, shares, _ in known) == len(numbers)
+        labels = {label for classes, _, _ in known for label in classes} if is_ranked else ()
+        for label in sorted(labels):
             columns = [
                 (shares[:, classes.index(label)], is_true[:, classes.index(label)])
                 if label in classes
                 else (np.zeros(len(shares)), np.zeros(len(shares), np.bool_))
-                for classes, shares, is_true in self._probabilities
+                for classes, shares, is_true in known
             ]
-            scores, is_label = map(np.concatenate, zip(*columns, strict=True))
-            is_read = np.isfinite(scores)
-            given = scores[is_read], is_label[is_read]
-            own = None if weights is None else weights[is_read]
+            probabilities, is_label = map(np.concatenate, zip(*columns, strict=True))
+            is_read = np.isfinite(probabilities)
+            given = probabilities[is_read], is_label[is_read]
+            own = None if outcomes.weights is None else outcomes.weights[is_read]
             whole = auroc(*given, np.zeros(int(is_read.sum()), np.int64), own)
-            found.append(LabelAuroc(label, whole, auroc(*given, groups[is_read], own)))
-        return tuple(found)
+            ranks.append(LabelAuroc(label, whole, auroc(*given, numbers[is_read], own)))
+        groups = Groups(self._field, tuple(scores), tuple(ranks), accuracy, is_leaking)
+        return replace(evaluation, groups=groups)
 
 
 def group_accuracy(true: Array, groups: Integers, weights: Floats | None = None) -> float:

@@ -140,7 +140,7 @@ def totals_of(outcomes: Outcomes, n_labels: int) -> Callable[[Integers], MetricT
     drawn several times.
     """
     keys = outcomes.true.astype(np.int64) * (n_labels + 1) + outcomes.predicted + 1
-    times = outcomes.weights_of(slice(None))
+    times = outcomes.weights_of()
     log_losses = outcomes.log_losses * times
     squared_errors = outcomes.squared_errors * times
     agreement = outcomes.agreement

@@ -37,7 +37,7 @@ class WeighedOutcomes:
     weights: Floats | None = None
     texts: Integers | None = None
 
-    def weights_of(self, rows: Integers | slice) -> Any:
+    def weights_of(self, rows: Integers | slice = slice(None)) -> Any:
         """Return how often some documents count, (n_documents,); or 1."""
         return 1 if self.weights is None else self.weights[rows]
 

@@ -176,15 +176,42 @@ class PredictionsFile:
 
     def __init__(self, path: str | None, fields: PredictedFields = PredictedFields()) -> None:  # noqa: B008
         self._path = name_source(path) if path else "SOURCE"
-        self._fields = fields
+        self.fields = fields
         self._is_tsv = False
         if path is not None:
-            settings, self._is_tsv = _settings_of(path, fields)
+            settings = InputSettings(
+                text_field=(), id_field=fields.id, rows_for=VALUES, encoding="utf-8"
+            )
+            first = ""
+            if not is_url(path):
+                first = peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
+            # the suffix or the content tells the format, as of every source; but text without a
+            # suffix may be a table, too
+            is_own = content_suffix(path) not in NOT_TSV and _own_tsv.match(first)
+            if is_own and not parse_object(first):  # as `nbtext predict` writes it
+                self._is_tsv = True
+                settings = replace(settings, input_format="tsv", header=False, escape=NO_QUOTING)
+            else:
+                found = _header.match(first)
+                names = fields.names or ((found[1],) if found else ())
+                label = names[0] if names else "label"
+                settings = replace(settings, label_field=label, other_fields=tuple(names))
             self.read(open_source((path,), settings).batches())
 
     def read(self, batches: Iterable[Batch]) -> None:
         """Read the predictions of documents whose fields were read."""
-        self._rows = list(self._list_rows(batches))
+        self._rows: list[PredictedRow] = []
+        for batch in batches:
+            for row, fields in enumerate(batch.fields or ()):
+                place = batch.place(row)
+                if self._is_tsv:  # without a header; further cells are not read
+                    named = dict(zip(("id", "label", "probability"), fields.values(), strict=False))
+                    self._rows.append(PredictedRow(place, _unescape(named["id"]), named))
+                    continue
+                found = _find(fields, self.fields.id)
+                identity = found if isinstance(found, str) else batch.ids[row]
+                is_missing = found in (MISSING_KEY, None, "")
+                self._rows.append(PredictedRow(place, None if is_missing else identity, fields))
         self._n_records = len(self._rows)
         self._is_in_order = self._path == "SOURCE" or any(row.id is None for row in self._rows)
         joined = (
@@ -203,22 +230,6 @@ class PredictionsFile:
         if self._is_several is not None:
             self._parse()
 
-    def _list_rows(self, batches: Iterable[Batch]) -> Iterator[PredictedRow]:
-        """Yield each record. A line of TSV without a header has id, label and probability, and
-        cells that are not read.
-        """
-        for batch in batches:
-            for row, fields in enumerate(batch.fields or ()):
-                place = batch.place(row)
-                if self._is_tsv:
-                    named = dict(zip(("id", "label", "probability"), fields.values(), strict=False))
-                    yield PredictedRow(place, _unescape(named["id"]), named)
-                    continue
-                found = _find(fields, self._fields.id)
-                identity = found if isinstance(found, str) else batch.ids[row]
-                is_missing = found in (MISSING_KEY, None, "")
-                yield PredictedRow(place, None if is_missing else identity, fields)
-
     def _find_kind(self) -> bool | None:
         """Return whether the predictions are of several labels; None if they can be of one or of
         several.
@@ -228,7 +239,7 @@ class PredictionsFile:
         is_one = not self._is_tsv and bool(self._rows)
         for row in self._rows:
             name = self._name(row.fields)
-            is_named = name.endswith("labels") and self._fields.label is None
+            is_named = name.endswith("labels") and self.fields.label is None
             if is_named or isinstance(_find(row.fields, name), list):
                 return True
             stem = name.removesuffix("label")
@@ -237,9 +248,7 @@ class PredictionsFile:
 
     def _name(self, row: dict[str, Any]) -> str:
         """Return the name of the field of the label."""
-        return self._fields.label or (
-            "label" if "label" in row or "labels" not in row else "labels"
-        )
+        return self.fields.label or ("label" if "label" in row or "labels" not in row else "labels")
 
     def _parse(self) -> None:
         for row in self._rows:
@@ -262,7 +271,7 @@ class PredictionsFile:
         value does not fit.
         """
         name = self._name(row)
-        given = self._fields
+        given = self.fields
         for wanted in (name, given.probability):
             if wanted is not None and _find(row, wanted) is MISSING_KEY:
                 if given.label is None:
@@ -295,14 +304,14 @@ class PredictionsFile:
         """Return the labels of a value: as they are read from a source, or as `nbtext predict` has
         joined them.
         """
-        separator = self._fields.separator if self._is_several else None
+        separator = self.fields.separator if self._is_several else None
         if isinstance(value, str):
             if self._is_several and (self._separator or separator is None):
                 return _split(value, self._separator)
             if self._is_tsv:
                 return (_unescape(value),) if value else ()
         found = read_label(
-            value, self._fields.label or "label", InputSettings(label_separator=separator)
+            value, self.fields.label or "label", InputSettings(label_separator=separator)
         )
         label = found.label if isinstance(found, SoftLabel) else found
         return label if isinstance(label, tuple) else (label,) if label else ()
@@ -408,25 +417,6 @@ class PredictionsFile:
         others = 0 if self._is_several else len(self._classes) - len(known)
         rest = max(0.0, 1 - sum(known)) / others if others else 0.0
         return [record.scores.get(label, rest) for label in self._classes]
-
-
-def _settings_of(path: str, fields: PredictedFields) -> tuple[InputSettings, bool]:
-    """Return how a file of predictions is read, and whether it is TSV without a header, as `nbtext
-    predict` writes it.
-
-    The suffix or the content tells the format, as of every source; but text without a suffix may be
-    a table, too.
-    """
-    settings = InputSettings(text_field=(), id_field=fields.id, rows_for=VALUES, encoding="utf-8")
-    suffix = content_suffix(path)
-    first = "" if is_url(path) else peek(path).decode("utf-8-sig", "replace").partition("\n")[0]
-    if suffix not in NOT_TSV and _own_tsv.match(first) and not parse_object(first):
-        return replace(settings, input_format="tsv", header=False, escape=NO_QUOTING), True
-    found = _header.match(first)
-    names = fields.names or ((found[1],) if found else ())
-    return replace(
-        settings, label_field=names[0] if names else "label", other_fields=tuple(names)
-    ), False
 
 
 def _find(row: dict[str, Any], name: str) -> Any:

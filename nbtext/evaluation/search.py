@@ -183,7 +183,21 @@ def list_candidates(
         no prior: if one is given, they are not tried.
     """
     has_weighting = not {"weighting", *OF_WEIGHTING}.isdisjoint(given)
-    sets = list_feature_sets(features, given)
+    sets = {GIVEN: features}
+    if set(OWN_FEATURES).isdisjoint(given):
+        # with stop words or stems, tokens are those of the default pattern, for which lists and
+        # stemmers are made
+        pattern = None if features.stop_words or features.stem is not None else MARKS_PATTERN
+        of_words = replace(features, token_pattern=pattern)
+        sets = {
+            WORDS: features,
+            PAIRS: replace(of_words, ngrams=(1, 2)),
+            TRIPLES: replace(of_words, ngrams=(1, 3)),
+        }
+        if pattern is not None:
+            sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
+            sets[BOTH] = replace(of_words, view=("word:1,2", "char_wb:1,5"))
+            sets[BOTH_LONG] = replace(of_words, view=("word:1,2", "char_wb:4,5"))
 
     def candidate(name: str, weighting: str, settings: ModelSettings) -> Candidate:
         name = name if name in sets else GIVEN
@@ -215,30 +229,6 @@ def list_candidates(
                     if own_set in (name, GIVEN):
                         found.append(candidate(name, weighting, replace(shared, model=model, C=C)))
     return list(dict.fromkeys(found))
-
-
-def list_feature_sets(
-    features: FeatureSettings, given: Collection[str]
-) -> dict[str, FeatureSettings]:
-    """Return the settings of each feature set by name; only `GIVEN` if the user set an option of
-    OWN_FEATURES.
-
-    With stop words or stems, tokens are those of the default pattern, for which lists and stemmers
-    are made.
-    """
-    if not set(OWN_FEATURES).isdisjoint(given):
-        return {GIVEN: features}
-    pattern = None if features.stop_words or features.stem is not None else MARKS_PATTERN
-    sets = {
-        WORDS: features,
-        PAIRS: replace(features, ngrams=(1, 2), token_pattern=pattern),
-        TRIPLES: replace(features, ngrams=(1, 3), token_pattern=pattern),
-    }
-    if pattern is not None:
-        sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
-        sets[BOTH] = replace(features, view=("word:1,2", "char_wb:1,5"), token_pattern=pattern)
-        sets[BOTH_LONG] = replace(features, view=("word:1,2", "char_wb:4,5"), token_pattern=pattern)
-    return sets
 
 
 def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> Strings:
@@ -493,17 +483,6 @@ class Searching:
         share = max(0.0, share / 2 - gain) if gain else share
         return gain >= 0 and one.log_loss < (1 - share) * other.log_loss
 
-    def _choose_weighting(self, stacks: Sequence[Candidate]) -> Candidate:
-        """Return the first stack of the same features, or the second if its log-loss on a subset is
-        clearly lower.
-        """
-        size = min(WEIGHTING_SIZE, self.n_documents // 2)
-        if len(stacks) > 1 and size >= MIN_SUBSET_SIZE:
-            one, other = (self.fit(each, size) for each in stacks[:2])
-            if one and other and other.result.log_loss < MAX_LOG_LOSS_SHARE * one.result.log_loss:
-                return stacks[1]
-        return stacks[0]
-
     def fit_stack(self) -> FittedCandidate | None:
         """Return the fit of the last stack, of most features, that is not too large."""
         stacks = [each for each in self.candidates if each.is_stacked]
@@ -520,7 +499,17 @@ class Searching:
             own = [
                 each for each in stacks if each.feature_set == feature_set and self.is_small(each)
             ]
-            if own and (fit := self.fit(self._choose_weighting(own))):
+            # the second of the same features if its log-loss on a subset is clearly lower
+            size = min(WEIGHTING_SIZE, self.n_documents // 2)
+            if len(own) > 1 and size >= MIN_SUBSET_SIZE:
+                one, other = (self.fit(each, size) for each in own[:2])
+                if (
+                    one
+                    and other
+                    and other.result.log_loss < MAX_LOG_LOSS_SHARE * one.result.log_loss
+                ):
+                    del own[0]
+            if own and (fit := self.fit(own[0])):
                 return fit
         return None
 

@@ -150,7 +150,14 @@ class Analyzer(_Finder):
 
     def _word_features(self, text: str) -> list[str]:
         tokens = self.tokens(text)
-        return tokens if self._ngrams == (1, 1) else word_ngrams(tokens, *self._ngrams)
+        if self._ngrams == (1, 1):
+            return tokens
+        shortest, longest = self._ngrams
+        features = list(tokens) if shortest == 1 else []
+        for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
+            runs = zip(*(tokens[start:] for start in range(n)), strict=False)
+            features.extend(map(" ".join, runs))
+        return features
 
     def _character_ngrams(self, text: str) -> list[str]:
         text = WHITE_SPACE.sub(" ", text)
@@ -175,16 +182,6 @@ def is_too_long(token: str) -> bool:
         len(token) > LONGEST_TOKEN // 4
         and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
     )
-
-
-def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
-    """Return every run of `shortest` to `longest` tokens, joined by a space, the shorter ones
-    first.
-    """
-    features = list(tokens) if shortest == 1 else []
-    for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
-        features.extend(map(" ".join, zip(*(tokens[start:] for start in range(n)), strict=False)))
-    return features
 
 
 def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
@@ -392,11 +389,7 @@ class Locator(_Finder):
                 for name, view in self._views
                 for each in view(text)
             ]
-        return list(self._find(*self._normalize(text)))
-
-    def _normalize(self, text: str) -> tuple[str, list[int]]:
-        """Return the normalized text, and the original position of each of its characters."""
-        origins = list(range(len(text)))
+        origins = list(range(len(text)))  # of the characters of the normalized text
         for change in (str.lower if self._lowercase else None, self._strip_accents):
             if change is None:
                 continue
@@ -408,18 +401,10 @@ class Locator(_Finder):
                     origin for origin, c in zip(origins, text, strict=True) for _ in change(c)
                 ]
             text = changed
-        return text, origins
+        return list(self._find(text, origins))
 
     def _word_features(self, text: str, origins: list[int]) -> Iterator[Occurrence]:
-        tokens = list(self._tokens(text, origins))
-        shortest, longest = self._ngrams
-        for n in range(shortest, min(longest, len(tokens)) + 1):
-            for start in range(len(tokens) - n + 1):
-                run = tokens[start : start + n]
-                yield Occurrence(" ".join(word for word, _ in run), tuple(span for _, span in run))
-
-    def _tokens(self, text: str, origins: list[int]) -> Iterator[tuple[str, Span]]:
-        """Yield the tokens that are not stop words, with their positions."""
+        tokens = list[tuple[str, Span]]()
         for match in self._pattern.finditer(text):
             group = min(self._pattern.groups, 1)
             token = match[group] or ""
@@ -427,7 +412,12 @@ class Locator(_Finder):
                 continue
             word = self.normalizer[token] if self.normalizer is not None else token
             if word is not None:
-                yield word, _span(origins, *match.span(group))
+                tokens.append((word, _span(origins, *match.span(group))))
+        shortest, longest = self._ngrams
+        for n in range(shortest, min(longest, len(tokens)) + 1):
+            for start in range(len(tokens) - n + 1):
+                run = tokens[start : start + n]
+                yield Occurrence(" ".join(word for word, _ in run), tuple(span for _, span in run))
 
     def _character_ngrams(self, text: str, origins: list[int]) -> Iterator[Occurrence]:
         kept = [True] * len(text)

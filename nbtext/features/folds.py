@@ -48,3 +48,8 @@ def stratified_folds(
         is_lone = np.any(sizes >= class_documents, axis=0)
         folds[groups[is_lone[classes]]] = NEVER_HELD_OUT
     return folds[groups]
+
+
+def list_held_out(folds: Integers32) -> Integers:
+    """Return the documents in a fold, (n_held_out,)."""
+    return np.flatnonzero(folds != NEVER_HELD_OUT)

@@ -17,7 +17,7 @@ import json
 import os
 import warnings
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -264,7 +264,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         "shape": np.array((len(weights), columns.n_columns), "<i8"),
         "data": weights.counts,
         "_is_array": np.array(True),
-        "nbtext": np.zeros(0, np.uint8),
+        "nbtext": np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8),
         "feature_names": names.blob,
         "feature_offsets": names.offsets,
         "document_ids": id_blob,
@@ -284,7 +284,6 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
         all_names = matrix.vocabulary or NO_NAMES
         counted = (rows.counts, rows.indices, rows.indptr, all_names.blob, all_names.offsets)
         members |= dict(zip(COUNTED, counted, strict=True))
-    members["nbtext"] = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     # a pipe and a file on the disk get the same bytes, because a sink has no `seek`
     with zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
@@ -412,41 +411,6 @@ def _check_arrays(arrays: Arrays) -> Matrix:
     if about.get("version") != MATRIX_VERSION:
         raise _UnfitError(f"it is of another nbtext, and this one reads version {MATRIX_VERSION}")
     n_documents = len(arrays["document_id_offsets"]) - 1
-    columns = _read_columns(about, arrays)
-    is_counted = COUNTED[0] in arrays
-    data, indices, indptr, blob, offsets = (
-        arrays[name] for name in (COUNTED if is_counted else ROW_ARRAYS)
-    )
-    vocabulary = columns.vocabulary
-    if is_counted and vocabulary is not None:
-        vocabulary = _read_vocabulary(blob, offsets)
-    if len(data) != len(indices) or len(indptr) != n_documents + 1:
-        raise _UnfitError("its rows, columns and numbers are not equally long")
-    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
-        raise _UnfitError("it lacks the counts that its weights are made of")
-    n_features = columns.n_columns if vocabulary is None else len(vocabulary)
-    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
-        raise _UnfitError(wrong)
-    return Matrix(
-        _documents(indptr, indices, data),
-        vocabulary,
-        n_features,
-        _names(arrays, "document_ids", "document_id_offsets"),
-        _read_labels(arrays, n_documents),
-        columns,
-        _read_input(about.get("input")),
-    )
-
-
-def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
-    """Return the rows of a matrix."""
-    indptr = indptr.astype(np.int64, copy=False)
-    indices = indices.astype(np.int32, copy=False)
-    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
-
-
-def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:
-    """Return the columns of a matrix: their settings, names and weights."""
     settings = _read_record(FeatureSettings(), about.get("settings"))
     vocabulary = None
     if settings.hash_bits is None:
@@ -472,7 +436,36 @@ def _read_columns(about: Mapping[str, Any], arrays: Arrays) -> Columns:
         )
         for each, (start, stop) in zip(settings.of_views, pairwise(bounds), strict=True)
     ]
-    return replace(columns, weighting=Weighting.join_views(found, bounds))
+    columns = replace(columns, weighting=Weighting.join_views(found, bounds))
+    is_counted = COUNTED[0] in arrays
+    data, indices, indptr, blob, offsets = (
+        arrays[name] for name in (COUNTED if is_counted else ROW_ARRAYS)
+    )
+    if is_counted and vocabulary is not None:
+        vocabulary = _read_vocabulary(blob, offsets)
+    if len(data) != len(indices) or len(indptr) != n_documents + 1:
+        raise _UnfitError("its rows, columns and numbers are not equally long")
+    if not is_counted and not (columns.weighting.is_counting and data.dtype.kind == "i"):
+        raise _UnfitError("it lacks the counts that its weights are made of")
+    n_features = columns.n_columns if vocabulary is None else len(vocabulary)
+    if (wrong := find_row_error(indptr, indices, n_features)) is not None:
+        raise _UnfitError(wrong)
+    return Matrix(
+        _documents(indptr, indices, data),
+        vocabulary,
+        n_features,
+        _names(arrays, "document_ids", "document_id_offsets"),
+        _read_labels(arrays, n_documents),
+        columns,
+        _read_input(about.get("input")),
+    )
+
+
+def _documents(indptr: Array, indices: Array, data: Array) -> DocumentTable:
+    """Return the rows of a matrix."""
+    indptr = indptr.astype(np.int64, copy=False)
+    indices = indices.astype(np.int32, copy=False)
+    return DocumentTable.from_texts(indptr, indices, data, np.zeros(len(indptr) - 1, np.int64))
 
 
 def _read_record(defaults: Any, given: Any) -> Any:
@@ -600,34 +593,24 @@ def read_svmlight(stream: ByteStream, options: ReadOptions) -> Iterator[Block]:
         of_column = np.frombuffer(columns, "q")
         width = int(of_column.max(initial=-1)) + 1
         _check_width(width)
-        labels = _read_signed_labels(stream.path, lists, known, is_missing=is_missing)
+        # -1 is a missing label, as nbtext writes it, unless the labels are -1 and 1; then 0 is
+        # missing, as SVMlight writes it, if 1 is written as +1
+        found = {*known.values()}
+        has_sign = any(text.startswith("+") for text in known)
+        is_binary = not is_missing and {"-1", "1"} <= found <= {"-1", "0", "1"}
+        if is_binary and "0" in found:
+            is_binary = has_sign
+            missing = "0" if has_sign else "-1"
+            what = f"because the labels are -1, 0 and {'+' * has_sign}1"
+            warn(stream.path, f"{missing} is read as no label, {what}")
+        none = ("0" if is_binary else "-1",) if "0" in found or not is_binary else None
+        labels = list[Label]()
+        for own in lists:
+            given = tuple(known[text] for text in own)
+            labels.append(None if given == none else given[0] if len(given) == 1 else given)
         entries = np.frombuffer(numbers, "d"), of_column, np.frombuffer(ends, "q")
         rows = csr_array(entries, shape=(len(labels), width))
     return _numbered_blocks(stream, labels, rows, places)
-
-
-def _read_signed_labels(
-    path: str, lists: list[Strings], known: Mapping[str, str], *, is_missing: bool
-) -> list[Label]:
-    """Return the labels of svmlight. -1 is missing, as nbtext writes it, unless the labels are -1
-    and 1; then 0 is missing, as SVMlight writes it, if 1 is written as +1.
-    """
-    found = {*known.values()}
-    has_sign = any(text.startswith("+") for text in known)
-    is_binary = not is_missing and {"-1", "1"} <= found <= {"-1", "0", "1"}
-    if is_binary and "0" in found:
-        is_binary = has_sign
-        missing = "0" if has_sign else "-1"
-        warn(
-            path,
-            f"{missing} is read as no label, because the labels are -1, 0 and {'+' * has_sign}1",
-        )
-    none = ("0" if is_binary else "-1",) if "0" in found or not is_binary else None
-    labels = list[Label]()
-    for own in lists:
-        given = tuple(known[text] for text in own)
-        labels.append(None if given == none else given[0] if len(given) == 1 else given)
-    return labels
 
 
 def _label_text(text: str) -> str:

@@ -67,9 +67,18 @@ def select_columns(
         columns = _best(columns, row_sums(counts.indptr, occurrences), settings.max_features)
     if settings.select is not None:
         criterion, n_best = settings.select
-        columns = _best(
-            columns, _score_features(counts, occurrences, class_documents, criterion), n_best
-        )
+        if len(class_documents) < 2:
+            what = f"{criterion} needs documents of at least two labels"
+            raise ModelError(what, where="‹select›")
+        if criterion == "mi":
+            scores = mutual_information(counts, class_documents)
+        elif criterion == "chi2":
+            scores = chi_squared(counts, occurrences, class_documents)
+        else:
+            raise SettingsError(
+                f"unknown criterion {criterion}", where="select", hint="write mi:N or chi2:N"
+            )
+        columns = _best(columns, scores, n_best)
     return columns
 
 
@@ -90,21 +99,6 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
         what += f", but ‹min_df› {settings.min_df} needs {low:,g}"
         raise SettingsError(what, where="max_df", hint="raise ‹max_df›, or lower ‹min_df›")
     return low, high
-
-
-def _score_features(
-    counts: ClassCounts, occurrences: Array, class_documents: Integers, criterion: str
-) -> Floats:
-    """Return the association of each feature with the label, shape (n_features,)."""
-    if len(class_documents) < 2:
-        raise ModelError(f"{criterion} needs documents of at least two labels", where="‹select›")
-    if criterion == "mi":
-        return mutual_information(counts, class_documents)
-    if criterion == "chi2":
-        return chi_squared(counts, occurrences, class_documents)
-    raise SettingsError(
-        f"unknown criterion {criterion}", where="select", hint="write mi:N or chi2:N"
-    )
 
 
 def _best(columns: Integers, scores: Floats, n_best: int) -> Integers:

@@ -27,7 +27,7 @@ import numpy as np
 from nbtext.arrays import Array, Floats, Integers32, Mask
 from nbtext.bayes.calibration import fit_scaled_temperature
 from nbtext.bayes.judged_documents import JudgedDocuments
-from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.features.folds import list_held_out
 from nbtext.linear.data import SolverSettings, TrainingData, WordVectors, make_rough
 from nbtext.linear.logistic import descend, measure_loss
 from nbtext.numerics import dot, multiply, round_for_products
@@ -115,26 +115,23 @@ class VectorRegression:
         if self._shares.any() and len(folds) > MAX_WITH_NAMES:
             best = 0
         elif self._shares.any():
-            losses = np.array([self._judge_names(each, folds, solver) for each in NAME_WEIGHTS])
+            held_out = list_held_out(folds)
+            rows = held_out if len(held_out) else np.arange(len(folds))
+            losses = []  # of all judged documents together, with each weight of the names
+            for weight in NAME_WEIGHTS:
+                self._center[:-1] = weight * self._names.T
+                if len(held_out):
+                    scores = self._score_folds(folds, solver, None)[0]
+                else:
+                    scores = _score(_standardize(self._means)[0], self._center)
+                judged = JudgedDocuments(scores, None, self._classes[rows], self._shares[rows])
+                judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+                losses.append(-judged.mean(judged.own) * len(rows))
             # those of the names alone are equal, because they are calibrated
-            best = int(losses.argmin()) if (folds != NEVER_HELD_OUT).any() else -1
+            best = int(np.argmin(losses)) if len(held_out) else -1
             if losses[0] - losses[best] <= MIN_NAME_GAIN:
                 best = 0
         self._center[:-1] = NAME_WEIGHTS[best] * self._names.T
-
-    def _judge_names(self, weight: float, folds: Integers32, solver: SolverSettings) -> float:
-        """Return the log-loss of all judged documents together, with a weight of the names."""
-        assert self._names is not None
-        self._center[:-1] = weight * self._names.T
-        rows = np.flatnonzero(folds != NEVER_HELD_OUT)
-        if len(rows):
-            scores = self._score_folds(folds, solver, None)[0]
-        else:
-            rows = np.arange(len(folds))
-            scores = _score(_standardize(self._means)[0], self._center)
-        judged = JudgedDocuments(scores, None, self._classes[rows], self._shares[rows])
-        judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
-        return -judged.mean(judged.own) * len(rows)
 
     def _score_folds(
         self, folds: Integers32, solver: SolverSettings, start: Regression | None
@@ -143,7 +140,7 @@ class VectorRegression:
         words.
         """
         scores = np.zeros((2, len(folds), self._n_classes))
-        for fold in np.unique(folds[folds != NEVER_HELD_OUT]).tolist():
+        for fold in np.unique(folds[list_held_out(folds)]).tolist():
             own = self._solve(folds != fold, make_rough(solver), start)
             held_out = np.flatnonzero(folds == fold)
             means = round_for_products((self._means[held_out] - own.mean) * own.scale)
@@ -152,9 +149,8 @@ class VectorRegression:
             others = own.line[0] + own.line[1] * self._sums[held_out, None] - lengths
             scores[0, held_out] = found
             scores[1, held_out] = (lengths * found + others * own.intercepts) / own.length
-        of_regression, of_words = scores
-        is_held_out = folds != NEVER_HELD_OUT
-        return of_regression[is_held_out], of_words[is_held_out]
+        of_regression, of_words = scores[:, list_held_out(folds)]
+        return of_regression, of_words
 
     def weigh(self, found: Regression, own_class: int) -> Array:
         """Return the weight of each word in a class, (n_words + n_further,)."""

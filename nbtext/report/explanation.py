@@ -259,14 +259,11 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
     table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
+    half = TERM_BAR_CHARACTERS // 2
     for part, feature in zip(shown, name_features(shown), strict=True):
-        bar = "━" * max(1, round(abs(part.log_odds) / strongest * TERM_BAR_CHARACTERS / 2))
+        bar = "━" * max(1, round(abs(part.log_odds) / strongest * half))
         left = part.log_odds < 0
-        drawing = Text(
-            f"{bar:>{TERM_BAR_CHARACTERS // 2}}{'':{TERM_BAR_CHARACTERS // 2}}"
-            if left
-            else f"{'':{TERM_BAR_CHARACTERS // 2}}{bar:<{TERM_BAR_CHARACTERS // 2}}"
-        )
+        drawing = Text(f"{bar:>{half}}{'':{half}}" if left else f"{'':{half}}{bar:<{half}}")
         drawing.stylize(STYLES[-1] if left else STYLES[1])
         count = "" if part.count is None else f"{part.count:,}"
         table.add_row(feature, count, f"{part.log_odds:+.3f}", drawing)

@@ -12,7 +12,6 @@ from nbtext.evaluation.metrics import ALL_METRICS
 from nbtext.model.inspection import (
     Inspection,
     MatrixInspection,
-    WordView,
 )
 from nbtext.model.settings import CRITERIA
 from nbtext.report.records import OutputRow
@@ -178,8 +177,28 @@ def _lines(summary: Iterable[tuple[str, str]]) -> Iterator[Text]:
 def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
     from rich.text import Text
 
+    for word in inspection.words:
+        if word.feature is None:
+            yield Text.assemble((printable(word.word), "bold"), "  is not in the vocabulary")
+            continue
+        feature = word.classes[0][1]
+        yield Text.assemble(
+            (show_features([word.feature])[0], "bold"),
+            f"  mutual information {show_number(feature.mutual_information, '.6f')}, "
+            f"chi-squared {show_number(feature.chi_squared, ',.1f')}",
+        )
+        rows = (
+            (
+                printable(label),
+                show_number(view.occurrences, ",.6g"),
+                show_number(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
+                f"{view.log_odds:+.3f}",
+                show_number(view.z, "+.1f"),
+            )
+            for label, view in word.classes
+        )
+        yield new_table("label", "occurrences", "documents", "log-odds", "z", rows=rows)
     if inspection.words:
-        yield from (part for word in inspection.words for part in _word_parts(word))
         return
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
@@ -209,28 +228,3 @@ def _layout(inspection: Inspection, _: Screen) -> Iterator[RenderableType]:
         names = name_features(view.features)
         numbers = map(criterion.format, view.features)
         yield ", ".join(map(" ".join, zip(names, numbers, strict=True)))
-
-
-def _word_parts(word: WordView) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    if word.feature is None:
-        yield Text.assemble((printable(word.word), "bold"), "  is not in the vocabulary")
-        return
-    feature = word.classes[0][1]
-    yield Text.assemble(
-        (show_features([word.feature])[0], "bold"),
-        f"  mutual information {show_number(feature.mutual_information, '.6f')}, "
-        f"chi-squared {show_number(feature.chi_squared, ',.1f')}",
-    )
-    rows = (
-        (
-            printable(label),
-            show_number(view.occurrences, ",.6g"),
-            show_number(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
-            f"{view.log_odds:+.3f}",
-            show_number(view.z, "+.1f"),
-        )
-        for label, view in word.classes
-    )
-    yield new_table("label", "occurrences", "documents", "log-odds", "z", rows=rows)

@@ -156,21 +156,20 @@ def format_parts(parts: Sequence[Part], n_corrected: int | None = None) -> str:
 
     n_corrected  number of features whose weights are corrected; None: of none
     """
-    terms = [f"{part.weight:.3g} × {_name_part(part)}" for part in parts if part.weight > 0]
+    terms = []
+    for part in parts:
+        if part.weight > 0:
+            term = f"{part.weight:.3g} × {part.model}"
+            if part.idf != "none":
+                term += " with idf"
+            if part.is_of_words:
+                term += " of single words"
+            if part.view:
+                term += f" of {part.view}"
+            terms.append(term)
     if n_corrected is not None:
         terms.append(f"corrections of {number_of(n_corrected, 'feature')}")
     return " + ".join(terms)
-
-
-def _name_part(part: Part) -> str:
-    name = part.model
-    if part.idf != "none":
-        name += " with idf"
-    if part.is_of_words:
-        name += " of single words"
-    if part.view:
-        name += f" of {part.view}"
-    return name
 
 
 def format_decisions(model: TrainedModel) -> list[str]:
