@@ -9,7 +9,7 @@ the value, and `storage.name_errors` adds the name of the file.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from nbtext.errors import ArtifactError, format_number
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.weighting import Weighting
 from nbtext.records import Strings, frozen_object
+
+if TYPE_CHECKING:
+    from nbtext.bayes.label_calibration import MultilabelFit
 
 SUM_TOLERANCE = 1 + 1e-9  # tolerance for the rounding of sums of probabilities
 
@@ -144,6 +147,25 @@ class Lists:
 
 def _check_offsets(key: str, offsets: Integers, n: int, name: str) -> None:
     require(key, are_offsets(offsets, n), f"should ascend from 0 to {n:,} in its {name}")
+
+
+def check_multilabel_fit(found: MultilabelFit, n_labels: int) -> None:
+    """Raise ArtifactError unless the fields of a multi-label fit go together.
+
+    `check` does not have it, because it needs the class: most models have one label for each
+    document.
+    """
+    from nbtext.bayes.label_calibration import ScoreScaling
+
+    is_right = len({*found.fallback} & {*range(n_labels)}) == len(found.fallback)
+    require("task.fit.fallback", is_right, "should be numbers of labels, each once")
+    has_contrast = found.smoothing is not None and found.smoothing.alpha is not None
+    is_linear = isinstance(found.combination, ScoreScaling)
+    is_right = is_linear == (found.smoothing is None)
+    is_right &= len(found.combination.weights) == 1 + has_contrast
+    require("task.fit.combination", is_right, "does not fit the smoothing")
+    if found.nonconformity is not None:
+        check_within("task.fit.nonconformity.points", found.nonconformity.points, 0, 1)
 
 
 def _check_choice(key: str, value: str, choices: Strings) -> None:

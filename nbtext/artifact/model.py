@@ -21,7 +21,7 @@ import os
 import re
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,13 +41,14 @@ from nbtext.artifact.storage import (
     save,
 )
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate
-from nbtext.bayes.scorer import MAX_CODE
-from nbtext.bayes.settings import COMBINED, STACKED, VECTOR_WORDS
+from nbtext.bayes.scorer import MAX_CODE, LinearScorer
+from nbtext.bayes.settings import COMBINED, STACKED, VECTOR_WORDS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import MissingExtra, ModelError, SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.csr import running_sums
 from nbtext.features.document_table import concatenate
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import (
     Vocabulary,
     find_views,
@@ -66,6 +67,7 @@ from nbtext.model.fitted_model import (
     are_labels_of,
     make_trained_model,
 )
+from nbtext.model.task import Task
 from nbtext.model.tasks import TASKS
 from nbtext.model.word_pieces import can_divide
 
@@ -290,24 +292,7 @@ def _read_fitted_model(record: Record) -> FittedModel:
     for name, kind in (("nbtext", str), ("task", dict), ("views", list)):
         require(name, name in record, "is missing")
         require(name, isinstance(record[name], kind), "has another type")
-    stored = record["task"]
-    name = str(stored.get("name"))
-    if name not in TASKS:
-        raise newer_error(f"this one does not know the task {name[:40]!r}")
-    labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
-    if not labels or any(one >= other for one, other in pairwise(labels)):
-        raise invalid_value(
-            "task.labels", "should hold at least one label, each once, in sorted order"
-        )
-    if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
-        raise invalid_value(
-            "task.labels",
-            f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}",
-        )
-    reader.n_labels = len(labels)
-    given = {name: value for name, value in stored.items() if name != "name"}
-    kind = TASKS[name].load("task")
-    task: Any = reader.read_record(kind, {**given, "labels": labels}, "task")
+    task = _read_task(reader, record["task"])
     require("views", bool(record["views"]), "is empty")
     view = _join_views([reader.read_record(View, each, "views") for each in record["views"]])
     rest = {name: value for name, value in record.items() if name not in HEADER_KEYS}
@@ -337,22 +322,60 @@ def _read_fitted_model(record: Record) -> FittedModel:
         raise invalid_value(
             f"views.settings.{error.where}", f"is not a setting: {error}"
         ) from error
+    _check_task(task, view.settings, settings)
+    n_scores = task.n_scores
+    _check_scorer(scorer, view, n_scores * (derivation.height if derivation is not None else 1))
+    if scorer.scales is not None:  # the codes are checked, and the classes
+        found["scorer"] = replace(scorer, deltas=scorer.deltas * scorer.scales[scorer.classes])
+    width = derivation.width if derivation is not None else 1
+    _check_width("scorer", view, scorer.n_columns, width=width)
+    idf = view.weighting.idf
+    if idf is not None and len(idf) * width != scorer.n_columns:
+        raise invalid_value(
+            "views.weighting.idf", f"should have {scorer.n_columns // width:,} numbers"
+        )
+    fitted = FittedModel(
+        task=task,
+        feature_settings=view.settings,
+        vocabulary=view.vocabulary,
+        columns=None,
+        weighting=view.weighting,
+        **found,
+    )
+    _check_model(fitted)
+    return fitted
+
+
+def _read_task(reader: Reader, stored: Record) -> Task:
+    """Return the task of a model."""
+    name = str(stored.get("name"))
+    if name not in TASKS:
+        raise newer_error(f"this one does not know the task {name[:40]!r}")
+    labels = reader.read(tuple[str, ...], stored.get("labels"), "task.labels")
+    if not labels or any(one >= other for one, other in pairwise(labels)):
+        raise invalid_value(
+            "task.labels", "should hold at least one label, each once, in sorted order"
+        )
+    if (longest := max(map(len, labels))) > MAX_LABEL_CHARACTERS:
+        raise invalid_value(
+            "task.labels",
+            f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}",
+        )
+    reader.n_labels = len(labels)
+    given = {name: value for name, value in stored.items() if name != "name"}
+    return cast(
+        "Task", reader.read_record(TASKS[name].load("task"), {**given, "labels": labels}, "task")
+    )
+
+
+def _check_task(task: Any, features: FeatureSettings, settings: ModelSettings) -> None:
+    """Raise ArtifactError unless a task fits the settings of training."""
     try:
-        task.check_settings(view.settings, settings)
+        task.check_settings(features, settings)
     except SettingsError as error:
         raise invalid_value("task", f"does not fit the settings: {error}") from error
     if "thresholds" in task.parts:
-        from nbtext.bayes.label_calibration import ScoreScaling  # by models of several labels only
-
-        fit = task.fit
-        is_right = len({*fit.fallback} & {*range(len(task.labels))}) == len(fit.fallback)
-        require("task.fit.fallback", is_right, "should be numbers of labels, each once")
-        has_contrast = fit.smoothing is not None and fit.smoothing.alpha is not None
-        is_right = isinstance(fit.combination, ScoreScaling) == (fit.smoothing is None)
-        is_right &= len(fit.combination.weights) == 1 + has_contrast
-        require("task.fit.combination", is_right, "does not fit the smoothing")
-        if fit.nonconformity is not None:
-            audit.check_within("task.fit.nonconformity.points", fit.nonconformity.points, 0, 1)
+        audit.check_multilabel_fit(task.fit, len(task.labels))
     if not task.belongs_to(settings):
         raise invalid_value("task.fit", f"does not fit {settings.model} models")
     estimate = task.estimate
@@ -367,7 +390,9 @@ def _read_fitted_model(record: Record) -> FittedModel:
             raise invalid_value(
                 "task.estimate.optimized", "should be set only if a metric is optimized"
             )
-    n_scores = task.n_scores * (derivation.height if derivation is not None else 1)
+
+
+def _check_scorer(scorer: LinearScorer, view: View, n_scores: int) -> None:
     if scorer.bounds is not None:
         vocabulary = view.vocabulary
         names = view.settings.view
@@ -389,60 +414,6 @@ def _read_fitted_model(record: Record) -> FittedModel:
     if scorer.base is not None and scorer.base_scale is not None:
         products = np.abs(scorer.base).max(initial=0) * scorer.base_scale
         audit.check_within("scorer.base_scale", products, -MAX_STORED_NUMBER, MAX_STORED_NUMBER)
-    if scorer.scales is not None:  # the codes are checked, and the classes
-        found["scorer"] = replace(scorer, deltas=scorer.deltas * scorer.scales[scorer.classes])
-    width = derivation.width if derivation is not None else 1
-    _check_width("scorer", view, scorer.n_columns, width=width)
-    idf = view.weighting.idf
-    if idf is not None and len(idf) * width != scorer.n_columns:
-        raise invalid_value(
-            "views.weighting.idf", f"should have {scorer.n_columns // width:,} numbers"
-        )
-    fitted = FittedModel(
-        task=task,
-        feature_settings=view.settings,
-        vocabulary=view.vocabulary,
-        columns=None,
-        weighting=view.weighting,
-        **found,
-    )
-    require(
-        "label_type", are_labels_of(fitted.label_type, fitted.labels), "does not match the labels"
-    )
-    if (fitted.hyperparameters.C is None) == settings.is_linear:
-        raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
-    n_matrix = fitted.input.matrix_columns
-    terms = () if fitted.vocabulary is None or n_matrix is None else fitted.vocabulary.terms
-    if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_matrix or 0) for name in terms):
-        raise invalid_value("input.matrix_columns", "does not match the features")
-    is_combined = settings.model in (COMBINED, STACKED)
-    parts = fitted.hyperparameters.parts
-    if (numbers := fitted.documents) is not None:
-        n_labeled = (sum if fitted.kind.has_one_label else max)((0, *numbers.of_labels))
-        if len(numbers.of_labels) != len(fitted.labels) or n_labeled > numbers.total:
-            raise invalid_value(
-                "documents.of_labels", "should be one number for each label, and at most the total"
-            )
-    # of a stack in which no part tells labels apart, none is left
-    has_right = bool(parts) == is_combined or settings.model == STACKED
-    if not has_right or not {part.view for part in parts} <= set(view.settings.view or ("",)):
-        raise invalid_value(
-            "hyperparameters.parts", f"do not fit {settings.model} models of these views"
-        )
-    n_bytes = -(-fitted.scorer.n_features // 8)
-    if fitted.untrained is not None and len(fitted.untrained) != n_bytes:
-        raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
-    if fitted.longest_piece is not None and not can_divide(fitted):
-        raise invalid_value("longest_piece", "does not fit the features of the model")
-    if fitted.piece_ranks is not None and len(fitted.piece_ranks) != fitted.scorer.n_features:
-        raise invalid_value("piece_ranks", "should have a number for each feature")
-    if fitted.trained is not None:
-        audit.check_ascending("trained", fitted.trained)
-    n_columns = fitted.label_columns
-    is_matrix = not fitted.kind.has_one_label and fitted.label_type == "int"
-    if n_columns is not None and not (is_matrix and are_columns(fitted.labels, n_columns)):
-        raise invalid_value("label_columns", "does not match the labels")
-    return fitted
 
 
 def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> None:
@@ -454,6 +425,48 @@ def _check_width(key: str, view: View, n_columns: int, *, width: int = 1) -> Non
     expected = width * (len(vocabulary) if vocabulary is not None else 1 << (hash_bits or 0))
     if n_columns != expected or (vocabulary is None) != (hash_bits is not None):
         raise invalid_value(key, f"should have {expected:,} columns, and has {n_columns:,}")
+
+
+def _check_model(model: FittedModel) -> None:
+    """Raise ArtifactError unless the parts of a model fit together."""
+    features = model.feature_settings
+    settings = model.model_settings
+    require(
+        "label_type", are_labels_of(model.label_type, model.labels), "does not match the labels"
+    )
+    if (model.hyperparameters.C is None) == settings.is_linear:
+        raise invalid_value("hyperparameters.C", f"does not fit {settings.model} models")
+    n_matrix = model.input.matrix_columns
+    names = () if model.vocabulary is None or n_matrix is None else model.vocabulary.terms
+    if not all(re.fullmatch("[0-9]{1,10}", name) and int(name) < (n_matrix or 0) for name in names):
+        raise invalid_value("input.matrix_columns", "does not match the features")
+    is_combined = settings.model in (COMBINED, STACKED)
+    parts = model.hyperparameters.parts
+    if (numbers := model.documents) is not None:
+        n_labeled = (sum if model.kind.has_one_label else max)((0, *numbers.of_labels))
+        if len(numbers.of_labels) != len(model.labels) or n_labeled > numbers.total:
+            raise invalid_value(
+                "documents.of_labels", "should be one number for each label, and at most the total"
+            )
+    # of a stack in which no part tells labels apart, none is left
+    has_right = bool(parts) == is_combined or settings.model == STACKED
+    if not has_right or not {part.view for part in parts} <= set(features.view or ("",)):
+        raise invalid_value(
+            "hyperparameters.parts", f"do not fit {settings.model} models of these views"
+        )
+    n_bytes = -(-model.scorer.n_features // 8)
+    if model.untrained is not None and len(model.untrained) != n_bytes:
+        raise invalid_value("untrained", f"should have {n_bytes:,} bytes")
+    if model.longest_piece is not None and not can_divide(model):
+        raise invalid_value("longest_piece", "does not fit the features of the model")
+    if model.piece_ranks is not None and len(model.piece_ranks) != model.scorer.n_features:
+        raise invalid_value("piece_ranks", "should have a number for each feature")
+    if model.trained is not None:
+        audit.check_ascending("trained", model.trained)
+    n_columns = model.label_columns
+    is_matrix = not model.kind.has_one_label and model.label_type == "int"
+    if n_columns is not None and not (is_matrix and are_columns(model.labels, n_columns)):
+        raise invalid_value("label_columns", "does not match the labels")
 
 
 def _read_counts(stored: Record, fitted: FittedModel) -> CorpusCounts:

@@ -148,51 +148,13 @@ def limit_size(
         held_out = iter([(original, aligned)])
     else:
         held_out = _hold_out(model, jobs)
-    # calibrate the smaller model with documents that models of the same size have not seen
-    found: list[JudgedDocuments] = []  # the documents of each part
-    n_right = 0
-    for left_out, seen_by_none in held_out:
-        part = left_out.model
-        share = part.scorer.n_features / full.scorer.n_features
-        ranked = rank_features(part, left_out.document_frequencies)
-        small = _shrink(left_out, ranked, max(1, round(n_features * share)), numbers)
-        aligned = align_documents(seen_by_none, part.vocabulary, small.vocabulary)
-        found.append(JudgedDocuments(*small.evidence(aligned), seen_by_none.classes))
-        posterior = full.calibration.log_posterior(*part.evidence(seen_by_none))
-        n_right += int((full.calibration.decide(posterior) == seen_by_none.classes).sum())
-    selection = None
-    accuracies = None  # on these documents, of the smaller model and of the one in full
-    if sum(map(len, found)):
-        judged = JudgedDocuments.join(found)
-        settings = full.model_settings
-        calibration = full.calibration
-        goals = find_goals(settings, full.labels)
-        has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (
-            None,
-            *DECISION_METRICS,
-        )
-        selection = judge(
-            full.hyperparameters,
-            judged,
-            fit_scaled_temperature(judged) if settings.calibrate else None,
-            goals=replace(
-                goals,
-                adjusts_prior=has_adjustment,
-                has_scales=calibration.label_scales is not None,
-            ),
-        )
-        if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
-            selection = selection._replace(
-                estimate=replace(selection.estimate, duplicates=full.estimate.duplicates)
-            )
-        accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
-        accuracies = accuracy, n_right / len(judged)
+    selection, accuracies = _judge(full, held_out, n_features, numbers)
     task = full.task.with_selection(selection)
-    original = original._replace(model=replace(full, task=task))  # whose file has other bytes
-    n_features = min(n_features, _find_number(original, order, numbers, max_bytes))
-    shrunk = replace(_shrink(original, order, n_features, numbers), full_features=n_full)
-    smaller = make_trained_model(shrunk, None)
-    return Reduction(smaller, measure_model(smaller), accuracies)
+    judged = original._replace(model=replace(full, task=task))  # whose file has other bytes
+    n_features = min(n_features, _find_number(judged, order, numbers, max_bytes))
+    shrunk = replace(_shrink(judged, order, n_features, numbers), full_features=n_full)
+    small = make_trained_model(shrunk, None)
+    return Reduction(small, measure_model(small), accuracies)
 
 
 def rank_features(model: FittedModel, document_frequencies: Floats) -> Integers:
@@ -342,6 +304,26 @@ def _find_number(
     return low
 
 
+def _invert(idf: Floats, n_documents: int, name: str) -> Floats:
+    """Return the document frequencies with the nearest inverse document frequencies.
+
+    They fall with the frequency, so the interval of each frequency is halved until it is known: the
+    number of documents is that of a file, and no array is as long.
+    """
+    low = np.ones(len(idf), np.int64)
+    high = np.full(len(idf), n_documents)
+    while (low < high).any():
+        middle = (low + high) // 2
+        values = [
+            inverse_document_frequencies(each, n_documents=n_documents, idf=name)
+            for each in (middle, middle + 1)
+        ]
+        is_above = (idf <= np.mean(values, axis=0)) & (low < high)
+        low = np.where(is_above, middle + 1, low)
+        high = np.where(is_above, high, middle)
+    return low.astype(np.float64)
+
+
 def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -> Floats:
     """Return the number of documents that have each feature of a model: by its counts, its idf, or
     other documents.
@@ -354,23 +336,7 @@ def _document_frequencies(model: TrainedModel, documents: CorpusCounts | None) -
         found = used_statistics(model).document_frequencies.astype(np.float64)
     elif fitted.weighting.idf is not None:
         n_documents = int(model.statistics.n_documents)
-        idf = fitted.weighting.idf
-        name = fitted.feature_settings.idf
-        # of each feature, that with the nearest inverse document frequency, which falls with it:
-        # the interval is halved, because the number of documents is that of a file, and no array
-        # is as long
-        low = np.ones(len(idf), np.int64)
-        high = np.full(len(idf), n_documents)
-        while (low < high).any():
-            middle = (low + high) // 2
-            values = [
-                inverse_document_frequencies(each, n_documents=n_documents, idf=name)
-                for each in (middle, middle + 1)
-            ]
-            is_above = (idf <= np.mean(values, axis=0)) & (low < high)
-            low = np.where(is_above, middle + 1, low)
-            high = np.where(is_above, high, middle)
-        found = low.astype(np.float64)
+        found = _invert(fitted.weighting.idf, n_documents, fitted.feature_settings.idf)
     else:
         found = np.ones(n_features)
         if documents is not None:
@@ -440,3 +406,55 @@ def _hold_out(model: TrainedModel, jobs: int) -> Iterator[tuple[Original, Docume
         frequencies = _document_frequencies(make_trained_model(part, rest), None)
         documents = align_documents(sample.filter(is_held_out), counts.vocabulary, part.vocabulary)
         yield Original(part, frequencies, _take_known(rest, part)), documents
+
+
+def _judge(
+    full: FittedModel,
+    held_out: Iterator[tuple[Original, DocumentTable]],
+    n_features: int,
+    numbers: DocumentNumbers,
+) -> tuple[Selection | None, tuple[float, float] | None]:
+    """Calibrate a smaller model with documents that models of the same size have not seen.
+
+    Returns
+    -------
+    What was fitted to their scores, and the accuracy on them of the smaller model and of the one in
+    full; None if no documents were held out.
+    """
+    found: list[JudgedDocuments] = []  # the documents of each part
+    n_right = 0
+    for original, documents in held_out:
+        part = original.model
+        share = part.scorer.n_features / full.scorer.n_features
+        order = rank_features(part, original.document_frequencies)
+        small = _shrink(original, order, max(1, round(n_features * share)), numbers)
+        aligned = align_documents(documents, part.vocabulary, small.vocabulary)
+        found.append(JudgedDocuments(*small.evidence(aligned), documents.classes))
+        posterior = full.calibration.log_posterior(*part.evidence(documents))
+        n_right += int((full.calibration.decide(posterior) == documents.classes).sum())
+    if not sum(map(len, found)):
+        return None, None
+    judged = JudgedDocuments.join(found)
+    settings = full.model_settings
+    calibration = full.calibration
+    goals = find_goals(settings, full.labels)
+    has_adjustment = calibration.prior_adjustment is not None and goals.optimize in (
+        None,
+        *DECISION_METRICS,
+    )
+    selection = judge(
+        full.hyperparameters,
+        judged,
+        fit_scaled_temperature(judged) if settings.calibrate else None,
+        goals=replace(
+            goals,
+            adjusts_prior=has_adjustment,
+            has_scales=calibration.label_scales is not None,
+        ),
+    )
+    if isinstance(full.estimate, LeaveOneOutEstimate) and selection.estimate is not None:
+        selection = selection._replace(
+            estimate=replace(selection.estimate, duplicates=full.estimate.duplicates)
+        )
+    accuracy = selection.estimate.accuracy if selection.estimate is not None else 0.0
+    return selection, (accuracy, n_right / len(judged))

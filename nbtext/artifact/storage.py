@@ -377,24 +377,7 @@ def load(path: str, *, is_file: bool = False) -> Record:
     with name_errors(path):
         content = Content(path, is_file=is_file)
         head = content.peek(0, MODEL_HEAD_BYTES).tobytes()
-        if not head.startswith((START, OLD_START)):
-            if not head:
-                raise ArtifactError("the file is empty", hint=TRAIN_HINT)
-            if head.startswith(b"\x80\x04") and MODEL_FILE_FORMAT.encode("ascii") in head:
-                raise ArtifactError(
-                    f"was written by an older nbtext; this one reads version {MODEL_VERSION} of the model format",
-                    hint="train the model again: nbtext train SOURCE -o MODEL",
-                )
-            if head[0] == 0x80 and head[1:2] <= b"\x05":
-                raise foreign_error(
-                    "is a pickle, but no nbtext model; nbtext never runs what it loads"
-                )
-            is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)
-            try:
-                head.decode("utf-8")
-            except UnicodeDecodeError as error:
-                is_text = is_text and error.start > len(head) - 4  # the last character may be cut
-            raise foreign_error("looks like text, not a model" if is_text else "is not a model")
+        _check_start(head)
         start, end = (START, END) if head.startswith(START) else (OLD_START, OLD_END)
         n_before = len(start) + LENGTH_BYTES
         n_header = int.from_bytes(content.take(len(start), n_before).tobytes(), "little")
@@ -430,6 +413,29 @@ def open_entries(header: Any, data: Any) -> Record:
     return record
 
 
+def _check_start(head: bytes) -> None:
+    """Raise ArtifactError, which names the kind of file, unless a file with these first bytes can
+    be a model.
+    """
+    if head.startswith((START, OLD_START)):
+        return
+    if not head:
+        raise ArtifactError("the file is empty", hint=TRAIN_HINT)
+    if head.startswith(b"\x80\x04") and MODEL_FILE_FORMAT.encode("ascii") in head:
+        raise ArtifactError(
+            f"was written by an older nbtext; this one reads version {MODEL_VERSION} of the model format",
+            hint="train the model again: nbtext train SOURCE -o MODEL",
+        )
+    if head[0] == 0x80 and head[1:2] <= b"\x05":
+        raise foreign_error("is a pickle, but no nbtext model; nbtext never runs what it loads")
+    is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        is_text = is_text and error.start > len(head) - 4  # the last character may be cut
+    raise foreign_error("looks like text, not a model" if is_text else "is not a model")
+
+
 def _check_size(header: bytes) -> None:
     """Raise ArtifactError if a header would take too much memory as values."""
     # also in texts, which may have some
@@ -456,41 +462,7 @@ def _parse(header: bytes, content: Content) -> tuple[Record, int]:
             raise foreign_error("has a header in which a key occurs twice")
         if "dtype" not in found:
             return found
-        if unknown := found.keys() - {*PLACE, *PACKED}:
-            raise newer_error(f'this one does not know "{min(unknown)[:40]}" of an array')
-        dtype, shape, offset, checksum = (found.get(name) for name in PLACE)
-        if (
-            not isinstance(dtype, str)
-            or type(offset) is not int
-            or type(checksum) is not int
-            or type(shape) is not list
-        ):
-            raise foreign_error("has an array without type, shape, place or checksum")
-        if dtype not in ITEM_TYPES:
-            raise newer_error(f"this one does not read arrays of the type {dtype[:40]!r}")
-        is_length = all(type(length) is int and length >= 0 for length in shape)
-        if (
-            not is_length
-            or len(shape) > MAX_ARRAY_DIMENSIONS
-            or prod(length or 1 for length in shape) > MAX_ITEMS
-        ):
-            raise foreign_error("has an array of an impossible shape")
-        n_packed = found.get("zlib")
-        is_differences = "differences" in found
-        array = StoredArray(
-            content, dtype, tuple(shape), offset, checksum, n_packed, is_differences
-        )
-        if "zlib" in found and (
-            type(n_packed) is not int
-            or n_packed < 1
-            or array.n_bytes > max(MAX_UNPACKED, MAX_RATIO * n_packed)
-        ):
-            raise foreign_error("has a compressed array of an impossible size")
-        is_row = len(shape) == 1 and dtype[1] == "u" and dtype[2] != "8"
-        if is_differences and not (
-            found["differences"] is True and n_packed is not None and is_row
-        ):
-            raise foreign_error("has differences that are not those of a row of numbers")
+        array = _read_place(found, content)
         if array.offset == n_data:
             places[array.offset] = array
             n_data += _align(array.n_stored)
@@ -512,6 +484,42 @@ def _parse(header: bytes, content: Content) -> tuple[Record, int]:
             f"it has version {version} of the model format, and this one reads version {MODEL_VERSION}"
         )
     return record, n_data
+
+
+def _read_place(found: dict[str, Any], content: Content) -> StoredArray:
+    """Return the array that the header describes."""
+    if unknown := found.keys() - {*PLACE, *PACKED}:
+        raise newer_error(f'this one does not know "{min(unknown)[:40]}" of an array')
+    dtype, shape, offset, checksum = (found.get(name) for name in PLACE)
+    if (
+        not isinstance(dtype, str)
+        or type(offset) is not int
+        or type(checksum) is not int
+        or type(shape) is not list
+    ):
+        raise foreign_error("has an array without type, shape, place or checksum")
+    if dtype not in ITEM_TYPES:
+        raise newer_error(f"this one does not read arrays of the type {dtype[:40]!r}")
+    is_length = all(type(length) is int and length >= 0 for length in shape)
+    if (
+        not is_length
+        or len(shape) > MAX_ARRAY_DIMENSIONS
+        or prod(length or 1 for length in shape) > MAX_ITEMS
+    ):
+        raise foreign_error("has an array of an impossible shape")
+    n_packed = found.get("zlib")
+    is_differences = "differences" in found
+    array = StoredArray(content, dtype, tuple(shape), offset, checksum, n_packed, is_differences)
+    if "zlib" in found and (
+        type(n_packed) is not int
+        or n_packed < 1
+        or array.n_bytes > max(MAX_UNPACKED, MAX_RATIO * n_packed)
+    ):
+        raise foreign_error("has a compressed array of an impossible size")
+    is_row = len(shape) == 1 and dtype[1] == "u" and dtype[2] != "8"
+    if is_differences and not (found["differences"] is True and n_packed is not None and is_row):
+        raise foreign_error("has differences that are not those of a row of numbers")
+    return array
 
 
 def _flatten(array: Array) -> Bytes:

@@ -161,8 +161,8 @@ class ModelSettings(LinearSettings):
         "Model to train; the default, `auto`, selects multinomial or complement Naive Bayes. It compares them on "
         "counts and on binary counts, by leave-one-out accuracy; with up to 25 documents a label on average, it "
         "compares dirichlet, too, by cross-validation. `combined` adds up the weighted scores of Naive Bayes models of "
-        "words, of pairs of words and, if texts are short, of characters; of words and characters where words are not "
-        "separated; or of the views of --view. Without options of features, `train` selects it where it is more "
+        "words, of pairs of words and, if texts are short, of characters; of words and characters in a script without "
+        "spaces; or of the views of --view. Without options of features, `train` selects it where it is more "
         "accurate. `stacked` adds up those of Naive Bayes, NB-SVM and linear SVM.",
         choices=(AUTO, *EVENT_MODELS, *LINEAR_MODELS),
         metavar="NAME",

@@ -218,31 +218,10 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool, output_format: s
         )
     for output in outputs:
         is_written_to(output.path)  # or it is refused
-        found = _status(output.path)
         for each in inputs:
             if not (each.type.is_rewritten and output.type.is_model):
-                _refuse_input(each, found, output.option, output.path)
-        if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
-            continue
-        from nbtext.documents.recognition import PICKLE_MAGICS
-
-        is_model = False
-        with suppress(OSError), open(output.path, "rb") as file:
-            is_model = file.read(2) in PICKLE_MAGICS
-        writes_model = output.type.is_model
-        if writes_model is None:
-            writes_model = (output_format or output.path.rpartition(".")[2].lower()) == MODEL_FORMAT
-        if is_model != writes_model:
-            what = (
-                "is a model, and would be replaced"
-                if is_model
-                else "is not a model, and a model would replace it"
-            )
-            raise SettingsError(
-                f"{output.path} {what}",
-                where=output.option,
-                hint="write to another file, or replace it with --force",
-            )
+                _refuse_input(each, _status(output.path), output.option, output.path)
+        _refuse_other_kind(output, is_forced, output_format)
     for each in inputs:
         _refuse_input(each, _descriptor_status(1), "standard output", "standard output")
 
@@ -273,6 +252,34 @@ def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, p
                     where=option,
                     hint=hint,
                 )
+
+
+def _refuse_other_kind(output: NamedFile, is_forced: bool, output_format: str | None) -> None:
+    """Raise SettingsError if a model would replace another kind of file, or another output a
+    model.
+    """
+    found = _status(output.path)
+    if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
+        return
+    from nbtext.documents.recognition import PICKLE_MAGICS
+
+    is_model = False
+    with suppress(OSError), open(output.path, "rb") as file:
+        is_model = file.read(2) in PICKLE_MAGICS
+    writes_model = output.type.is_model
+    if writes_model is None:
+        writes_model = (output_format or output.path.rpartition(".")[2].lower()) == MODEL_FORMAT
+    if is_model != writes_model:
+        what = (
+            "is a model, and would be replaced"
+            if is_model
+            else "is not a model, and a model would replace it"
+        )
+        raise SettingsError(
+            f"{output.path} {what}",
+            where=output.option,
+            hint="write to another file, or replace it with --force",
+        )
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -4,7 +4,7 @@ status.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from nbtext.evaluation.evaluator import (
     parse_thresholds,
     without_probabilities,
 )
+from nbtext.evaluation.outcomes import PredictedBatch
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -31,7 +32,10 @@ from nbtext.records import Strings, frozen
 from nbtext.settings import Excludes, Needs, part, refuse, setting
 
 if TYPE_CHECKING:
-    pass
+    from nbtext.documents.source import Source
+    from nbtext.evaluation.overlap import Overlap
+    from nbtext.evaluation.predicted import PredictionsFile
+    from nbtext.model.source_counting import OnBatch
 
 # options without effect on the content of the page
 RUN_OPTIONS = str.split(
@@ -164,7 +168,6 @@ def evaluate(given: Evaluate) -> None:
     from nbtext.evaluation.groups import GroupLog, describe_leak
     from nbtext.evaluation.metrics import ALL_METRICS
     from nbtext.evaluation.overlap import Overlap
-    from nbtext.evaluation.predicted import predict_by_model, predict_from_file
     from nbtext.features.document_table import count_repeated
     from nbtext.model.tasks import TASKS, find_task
     from nbtext.report.evaluation import evaluation_result
@@ -187,32 +190,7 @@ def evaluate(given: Evaluate) -> None:
         check_output(given.held_out)
         chosen = running.result_format(replace(given.result, spreadsheet_safe=False))
         held_out = HeldOutPredictions(given.input.label_separator or ",")
-    # what is evaluated: a model, a file of predictions, or (neither) models of cross-validation
-    own_field = given.predicted_field if given.predictions is None else None
-    if [given.model_file, given.folds.is_wanted or None, given.predictions, own_field].count(
-        None
-    ) != 3:
-        what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
-        raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
-    if not given.folds.is_wanted:
-        because = "it is used only in cross-validation (--folds)"
-        refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
-    model = None
-    file = None
-    if given.predictions is not None or own_field is not None:
-        if given.input.separate_fields:
-            raise refuse("separate_fields", "predictions are read, and no features are counted")
-        from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
-
-        read = given.input
-        named = PredictedFields(
-            given.predicted_field, given.probability_field, read.label_separator, read.id_field
-        )
-        file = PredictionsFile(given.predictions, named)
-    elif given.model_file is not None:
-        from nbtext.artifact.model import load_model_file
-
-        model = load_model_file(given.model_file)
+    model, file = _load_subject(given)
     overlap = Overlap(model) if model is not None else None
     n_unknown = 0
     trained_on = model.fitted.input if model is not None else None
@@ -241,55 +219,7 @@ def evaluate(given: Evaluate) -> None:
     with running.open_documents(
         given.sources, input_settings, given.run, trained_on=trained_on
     ) as (source, on_batch):
-        corpus = None  # the counts of all documents, in cross-validation
-        jobs = given.run.jobs
-        if model is not None:
-            predicted = predict_by_model(
-                model.fitted,
-                source,
-                jobs=jobs,
-                decisions=decisions,
-                on_batch=on_batch,
-                overlap=overlap,
-            )
-        elif file is not None:
-            predicted = predict_from_file(file, source, decisions)
-        elif given.is_search:
-            from nbtext.evaluation.cross_validation import cross_validate_search
-            from nbtext.evaluation.search import list_searched, search_model
-            from nbtext.report.training import format_choice
-
-            typed = typed_settings(FeatureSettings, ModelSettings)
-            candidates = list_searched(given.features, given.trained, source, typed)
-
-            def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
-                found = search_model(candidates, count, jobs=jobs)
-                given.run.say(format_choice(found))
-                return found.model
-
-            corpus, predicted = cross_validate_search(
-                source,
-                given.folds,
-                candidates[0].features,
-                search,
-                decisions=decisions,
-                jobs=jobs,
-                on_batch=on_batch,
-            )
-        else:
-            from nbtext.evaluation.cross_validation import cross_validate_source
-
-            corpus, predicted = cross_validate_source(
-                source,
-                given.folds,
-                features=given.features,
-                model_settings=given.trained,
-                decisions=decisions,
-                jobs=jobs,
-                has_ids=given.held_out is not None or given.by is not None,
-                may_select=not typed_settings(FeatureSettings),
-                on_batch=on_batch,
-            )
+        predicted, corpus = _predict(given, model, file, source, on_batch, overlap)
         first = list(islice(predicted, 1))
         task = first[0].predictions.task if first else find_task(True)
         evaluator = TASKS[task].load("evaluator")(decisions, targets, made)
@@ -394,3 +324,100 @@ def evaluate(given: Evaluate) -> None:
         given.run.say(*name_unknown(true, first[0].predictions.classes, is_model=model is not None))
     if failure is not None:
         raise failure
+
+
+def _load_subject(given: Evaluate) -> tuple[TrainedModel | None, PredictionsFile | None]:
+    """Load what is evaluated: a model, a file of predictions, or (neither) models of
+    cross-validation.
+
+    raises  SettingsError: none or several of them are given, or options that have no effect
+    """
+    fields = given.predicted_field if given.predictions is None else None
+    if [given.model_file, given.folds.is_wanted or None, given.predictions, fields].count(
+        None
+    ) != 3:
+        what = "give exactly one of -m MODEL, --predictions FILE, --predicted-field NAME or cross-validation"
+        raise SettingsError(f"{what} (--folds, --group-field or --order-field)")
+    if not given.folds.is_wanted:
+        because = "it is used only in cross-validation (--folds)"
+        refuse_settings(FoldSettings, FeatureSettings, ModelSettings, because=because)
+    if given.predictions is not None or fields is not None:
+        if given.input.separate_fields:
+            raise refuse("separate_fields", "predictions are read, and no features are counted")
+        from nbtext.evaluation.predicted import PredictedFields, PredictionsFile
+
+        read = given.input
+        named = PredictedFields(
+            given.predicted_field, given.probability_field, read.label_separator, read.id_field
+        )
+        return None, PredictionsFile(given.predictions, named)
+    if given.model_file is None:
+        return None, None
+    from nbtext.artifact.model import load_model_file
+
+    return load_model_file(given.model_file), None
+
+
+def _predict(
+    given: Evaluate,
+    model: TrainedModel | None,
+    file: PredictionsFile | None,
+    source: Source,
+    on_batch: OnBatch,
+    overlap: Overlap | None,
+) -> tuple[Iterator[PredictedBatch], CorpusCounts | None]:
+    """Predict the documents of a source by a model, or read the predictions; or predict each fold
+    by a model of the others, and return the counts of all documents, too.
+    """
+    from nbtext.evaluation.predicted import predict_by_model, predict_from_file
+
+    decisions = given.decisions
+    jobs = given.run.jobs
+    if model is not None:
+        found = predict_by_model(
+            model.fitted,
+            source,
+            jobs=jobs,
+            decisions=decisions,
+            on_batch=on_batch,
+            overlap=overlap,
+        )
+        return found, None
+    if file is not None:
+        return predict_from_file(file, source, decisions), None
+    from nbtext.evaluation.cross_validation import cross_validate_search, cross_validate_source
+
+    if not given.is_search:
+        validated = cross_validate_source(
+            source,
+            given.folds,
+            features=given.features,
+            model_settings=given.trained,
+            decisions=decisions,
+            jobs=jobs,
+            has_ids=given.held_out is not None or given.by is not None,
+            may_select=not typed_settings(FeatureSettings),
+            on_batch=on_batch,
+        )
+        return validated.predictions, validated.corpus
+    from nbtext.evaluation.search import list_searched, search_model
+    from nbtext.report.training import format_choice
+
+    typed = typed_settings(FeatureSettings, ModelSettings)
+    candidates = list_searched(given.features, given.trained, source, typed)
+
+    def search(count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
+        found = search_model(candidates, count, jobs=jobs)
+        given.run.say(format_choice(found))
+        return found.model
+
+    validated = cross_validate_search(
+        source,
+        given.folds,
+        candidates[0].features,
+        search,
+        decisions=decisions,
+        jobs=jobs,
+        on_batch=on_batch,
+    )
+    return validated.predictions, validated.corpus

@@ -232,26 +232,7 @@ def _predict_sources(given: Predict) -> int:
         _check_format(chosen, given)
         read = replace(given.input, reads_one_mail=chosen == HEADER_FORMAT, keeps_skipped=True)
         if may_be_folder:
-            # the records go to a file, or to one file per shard in a directory
-            from nbtext.cluster.executor import prediction_task
-
-            if chosen not in ("jsonl", "tsv"):
-                raise SettingsError(
-                    "--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl"
-                )
-            running.refuse_compression(output)
-            task = prediction_task(given.model, decisions, chosen)
-            trained_on = load_model_file(given.model).fitted.input
-            paths = (*given.sources, given.model, *((output,) if output != "-" else ()))
-            with (
-                running.open_documents(given.sources, read, given.run, trained_on=trained_on) as (
-                    source,
-                    on_batch,
-                ),
-                running.open_workers(paths, given.cluster, given.run) as workers,
-            ):
-                if workers is not None:
-                    workers.predict(source, task, output, on_batch)
+            _predict_on_cluster(replace(given, input=read), chosen)
             return 0
     fitted = load_model_file(given.model).fitted
     answer = AnswerStatus(given, fitted.labels) if given.exit_status is not None else None
@@ -449,3 +430,30 @@ def _check_format(output_format: str, given: Predict) -> None:
         raise SettingsError(
             "needs the output format jsonl or json", where="explain", hint="add --to jsonl"
         )
+
+
+def _predict_on_cluster(given: Predict, output_format: str) -> None:
+    """Write the records to a file, or to one file per shard in a directory, on the workers of a
+    cluster.
+    """
+    from nbtext.artifact.model import load_model_file
+    from nbtext.cluster.executor import prediction_task
+
+    output = given.result.output
+    if output_format not in ("jsonl", "tsv"):
+        raise SettingsError(
+            "--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl"
+        )
+    running.refuse_compression(output)
+    task = prediction_task(given.model, given.decisions, output_format)
+    trained_on = load_model_file(given.model).fitted.input
+    paths = (*given.sources, given.model, *((output,) if output != "-" else ()))
+    with (
+        running.open_documents(given.sources, given.input, given.run, trained_on=trained_on) as (
+            source,
+            on_batch,
+        ),
+        running.open_workers(paths, given.cluster, given.run) as workers,
+    ):
+        if workers is not None:
+            workers.predict(source, task, output, on_batch)

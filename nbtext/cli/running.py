@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -223,9 +223,11 @@ def refuse_compression(output: str, where: str = "-o") -> None:
         )
 
 
-def model_output(output: str | None) -> AbstractContextManager[str]:
+@contextmanager
+def model_output(output: str | None) -> Iterator[str]:
     """Lock the output file of a model, so that no other nbtext process replaces it."""
-    return lock_file(binary_output(output))
+    with lock_file(binary_output(output)) as target:
+        yield target
 
 
 def save_and_summarize(model: TrainedModel, target: str, run: RunSettings) -> None:
@@ -279,6 +281,29 @@ def is_model_alone(sources: Strings, settings: InputSettings) -> bool:
     return len(sources) == 1 and not settings.input_format and is_model(sources[0])
 
 
+def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> InputSettings:
+    """Return the settings with the unit and the fields of the training documents, unless options
+    name other fields.
+    """
+    if trained_on is None:
+        return settings
+    typed = typed_options()
+    known: dict[str, Any] = {}
+    if "--text-field" not in typed:
+        is_separate = settings.separate_fields or trained_on.separate_fields
+        known |= {"text_field": trained_on.text_field, "separate_fields": is_separate}
+    if not typed.keys() & {"--label-field", "--label-fields"}:
+        settings = replace(settings, label_field=trained_on.label_field)
+        if "--label-separator" not in typed:
+            known |= {
+                name: getattr(trained_on, name)
+                for name in ("label_field", "label_separator", "label_fields")
+            }
+    if "--label-level" not in typed:
+        settings = replace(settings, label_level=trained_on.label_level or 1)
+    return replace(settings, **known, input_unit=trained_on.unit, remembered=tuple(known))
+
+
 @contextmanager
 def open_documents(
     sources: Strings,
@@ -302,46 +327,16 @@ def open_documents(
     """
     from nbtext.documents.batch import Batch, Missing, ReadCount, list_skipped, text_lengths
     from nbtext.documents.source import open_source
-    from nbtext.documents.streams import is_url, warn
+    from nbtext.documents.streams import warn
     from nbtext.report.terminal import progress
 
     share_heap()
-    settings_of_model = settings
-    if trained_on is not None:
-        # the unit and the fields of the training documents, unless options name other fields
-        given = typed_options()
-        known: dict[str, Any] = {}
-        if "--text-field" not in given:
-            is_separate = settings.separate_fields or trained_on.separate_fields
-            known |= {"text_field": trained_on.text_field, "separate_fields": is_separate}
-        if not given.keys() & {"--label-field", "--label-fields"}:
-            settings_of_model = replace(settings, label_field=trained_on.label_field)
-            if "--label-separator" not in given:
-                known |= {
-                    name: getattr(trained_on, name)
-                    for name in ("label_field", "label_separator", "label_fields")
-                }
-        remembered = tuple(known)
-        if "--label-level" not in given:
-            known["label_level"] = trained_on.label_level or 1
-        settings_of_model = replace(
-            settings_of_model, **known, input_unit=trained_on.unit, remembered=remembered
-        )
+    settings_of_model = _read_as_trained(settings, trained_on)
     outputs = (file.path for file in named_files() if file.type.is_output)
     source = open_source(sources, settings_of_model, outputs=("-", *outputs))
     if typed_settings(FeatureSettings) and source.first_matrix() is not None:
         refuse_settings(FeatureSettings, because=already_counted())
-    # a setting of directories, or of fields, may be for another source of the command, such as that
-    # of --unlabeled
-    typed = typed_settings(InputSettings)
-    named = {file.path for file in named_files() if file.type.metavar.startswith("SOURCE")}
-    named.update(sources)
-    for name in typed.keys() & {"exclude", "label_level"}:
-        if not any(os.path.isdir(path) or is_url(path) for path in named):
-            raise refuse(name, "SOURCE is not a directory")
-    of_fields = [name for name in typed if name in OF_FIELDS]
-    if of_fields and not source.has_fields and named == {*sources}:
-        raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
+    _check_places(source, sources)
     has_levels = "label_level" in click.get_current_context().params
     if has_levels and settings_of_model.label_level == 1 and not settings.label:
         run.say(*source.find_deeper_labels())
@@ -395,6 +390,25 @@ def open_documents(
     say_repairs()
     if output not in STANDARD_OUTPUT_PATHS:
         run.say(f"{number_of(counted.n_documents, 'document')} to {output}")
+
+
+def _check_places(source: Source, sources: Strings) -> None:
+    """Raise SettingsError if a setting of directories, or of fields, was typed, and no source has
+    them.
+
+    A setting may be for another source of the command, such as that of --unlabeled.
+    """
+    from nbtext.documents.streams import is_url
+
+    typed = typed_settings(InputSettings)
+    named = {file.path for file in named_files() if file.type.metavar.startswith("SOURCE")}
+    named.update(sources)
+    for name in typed.keys() & {"exclude", "label_level"}:
+        if not any(os.path.isdir(path) or is_url(path) for path in named):
+            raise refuse(name, "SOURCE is not a directory")
+    of_fields = [name for name in typed if name in OF_FIELDS]
+    if of_fields and not source.has_fields and named == {*sources}:
+        raise refuse(of_fields[0], "SOURCE has texts without fields: files or lines of text")
 
 
 def _advise_encoding(sources: Strings, share: float) -> str:

@@ -345,85 +345,91 @@ class Source:
         if path in self._begun:
             yield from self._begun.pop(path)
             return
+        if shard.reader == "file":
+            with streams.open_stream(path) as stream:
+                yield from self._read_stream(stream, shard, options)
+            return
         if shard.reader == "database":
             from nbtext.documents.sql import read_database
 
             _check_use(settings, name, FORMATS["sqlite"])
             yield from read_database(path, replace(options, settings=settings.of_unit("row")))
             return
-        if shard.reader != "file":
-            _check_use(settings, name)
+        _check_use(settings, name)
         if shard.reader == "files":
             yield from read_directory(shard, options)
             return
-        if shard.reader == "mails":
-            from nbtext.documents.mail import read_mail_files
+        from nbtext.documents.mail import read_mail_files
 
-            settings = settings.of_unit("mail")
-            check_needed(name, settings, has_fields=True)
-            yield from read_mail_files(shard, replace(options, settings=settings))
-            return
-        # a single file or stream, whose format may have to be detected
-        with streams.open_stream(path) as stream:
-            kind = None
-            if shard.root is not None:
-                head = stream.head()
-                asked = settings.input_format
-                magics = [each.magic for each in FORMATS.values() if asked in (None, each.name)]
-                if not head.startswith(tuple(chain(*magics))):
-                    kind = kind_of(head, options.encoding)
-            if kind is not None:
-                if settings.keeps_skipped and kind not in OUTPUTS:
-                    batch = replace(
-                        make_unreadable_batch(stream.path, kind.refuse(), settings), are_files=True
-                    )
-                    yield batch.block(stream.size or 0)
-                else:
-                    log_skipped(stream.path, kind.describe())
-                    self.skipped[kind.describe()] += 1
-                return
-            found = detect_stream_format(stream, settings)
-            self._units[path] = found.unit
-            if settings.input_format is None and found.name == "lines":
-                self.path_of_lines = stream.path
-            is_text = settings.input_format is None and found.name == "files"
-            if is_text and begins_as_mail(stream.head()):
-                say_of_headers(stream.path)
-            settings = settings.of_unit(found.unit)
-            if not found.has_fields or found.unit == "mail":
-                check_needed(stream.path, settings, has_fields=found.has_fields)
-            _check_use(settings, stream.path, found)
-            if settings.rows_for == FOR_LABELS and not found.writer:
-                settings = replace(settings, rows_for="")
-            encoding = stream.decode(options.encoding) if found.is_text else options.encoding
-            is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
-            if shard.byte_range is not None and is_whole:
-                raise InputError(
-                    f"a file of the format {found.name} can be read only as a whole, not a range of its bytes",
-                    where=stream.path,
+        settings = settings.of_unit("mail")
+        check_needed(name, settings, has_fields=True)
+        yield from read_mail_files(shard, replace(options, settings=settings))
+
+    def _read_stream(
+        self, stream: streams.ByteStream, shard: Shard, options: ReadOptions
+    ) -> Iterator[Block]:
+        """Yield the blocks of a single file or stream, whose format may have to be detected."""
+        path = shard.path
+        settings = options.settings
+        kind = None
+        if shard.root is not None:
+            head = stream.head()
+            asked = settings.input_format
+            magics = [each.magic for each in FORMATS.values() if asked in (None, each.name)]
+            if not head.startswith(tuple(chain(*magics))):
+                kind = kind_of(head, options.encoding)
+        if kind is not None:
+            if settings.keeps_skipped and kind not in OUTPUTS:
+                batch = replace(
+                    make_unreadable_batch(stream.path, kind.refuse(), settings), are_files=True
                 )
-            blocks = found.load("reader")(
-                stream, replace(options, encoding=encoding, settings=settings)
-            )
-            if not found.is_counted:
-                yield from blocks
+                yield batch.block(stream.size or 0)
                 return
-            because = already_counted()
-            if settings.split is not None:
-                raise refuse(settings.split.option, f"{because}, without other fields")
-            if settings.rows_for == FOR_LABELS:
-                raise refuse("apply", because)
-            allowed = {*OF_MATRICES, *settings.remembered}
-            for field, _ in list_options(InputSettings):
-                if field.name not in allowed and getattr(settings, field.name) != field.default:
-                    raise refuse(field.name, because)
+            log_skipped(stream.path, kind.describe())
+            self.skipped[kind.describe()] += 1
+            return
+        found = detect_stream_format(stream, settings)
+        self._units[path] = found.unit
+        if settings.input_format is None and found.name == "lines":
+            self.path_of_lines = stream.path
+        is_text = settings.input_format is None and found.name == "files"
+        if is_text and begins_as_mail(stream.head()):
+            say_of_headers(stream.path)
+        settings = settings.of_unit(found.unit)
+        if not found.has_fields or found.unit == "mail":
+            check_needed(stream.path, settings, has_fields=found.has_fields)
+        _check_use(settings, stream.path, found)
+        if settings.rows_for == FOR_LABELS and not found.writer:
+            settings = replace(settings, rows_for="")
+        encoding = stream.decode(options.encoding) if found.is_text else options.encoding
+        is_whole = not found.is_splittable or (found.is_text and not encoding.has_byte_lines)
+        if shard.byte_range is not None and is_whole:
+            raise InputError(
+                f"a file of the format {found.name} can be read only as a whole, not a range of its bytes",
+                where=stream.path,
+            )
+        blocks = found.load("reader")(
+            stream, replace(options, encoding=encoding, settings=settings)
+        )
+        if not found.is_counted:
+            yield from blocks
+            return
+        because = already_counted()
+        if settings.split is not None:
+            raise refuse(settings.split.option, f"{because}, without other fields")
+        if settings.rows_for == FOR_LABELS:
+            raise refuse("apply", because)
+        allowed = {*OF_MATRICES, *settings.remembered}
+        for field, _ in list_options(InputSettings):
+            if field.name not in allowed and getattr(settings, field.name) != field.default:
+                raise refuse(field.name, because)
 
-            def note_matrix(batch: Batch) -> Batch:
-                self._matrices.setdefault(path, batch.matrix)
-                return batch
+        def note_matrix(batch: Batch) -> Batch:
+            self._matrices.setdefault(path, batch.matrix)
+            return batch
 
-            for block in blocks:
-                yield block.map(note_matrix)
+        for block in blocks:
+            yield block.map(note_matrix)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order, whose ranges all begin

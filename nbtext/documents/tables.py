@@ -699,20 +699,8 @@ class Table:
         raises  InputError: the rows are kept, and no columns can be added to one that is broken or
                 too long
         """
+        headers = self._find_headers(group)
         cells = group.cells
-        headers = {}  # rows that are left out, because they are of the header, with the reason
-        header = [name.lower() for name in self.header or []]
-        for row in self.find_like_header(each[0] if each else "" for each in cells):
-            names = [cell.strip().lower() for cell in cells[row]]
-            if names == header:
-                headers[row] = HEADERS[0]
-            elif sorted(names) == sorted(header):
-                what = "the row is a header with another order of the columns"
-                group.problems[row] = InputError(what, hint=ORDER_HINT)
-        for row, (_, last) in enumerate(group.spans):
-            if last > self.header_end:
-                break
-            headers[row] = HEADERS[1]
         if rows is not None:
             cells = list(cells)
             for row in group.repaired:
@@ -767,6 +755,26 @@ class Table:
             for row, cell in enumerate(map(str.strip, firsts))
             if len(cell) <= longest and cell.lower() in header
         ]
+
+    def _find_headers(self, group: RowGroup) -> dict[int, str]:
+        """Return the rows that are left out, because they are of the header, with the reason; a
+        header with another order of the columns is a problem.
+        """
+        found = {}
+        header = [name.lower() for name in self.header or []]
+        firsts = (cells[0] if cells else "" for cells in group.cells)
+        for row in self.find_like_header(firsts):
+            cells = [cell.strip().lower() for cell in group.cells[row]]
+            if cells == header:
+                found[row] = HEADERS[0]
+            elif sorted(cells) == sorted(header):
+                what = "the row is a header with another order of the columns"
+                group.problems[row] = InputError(what, hint=ORDER_HINT)
+        for row, (_, last) in enumerate(group.spans):
+            if last > self.header_end:
+                break
+            found[row] = HEADERS[1]
+        return found
 
 
 def read_table(
@@ -826,56 +834,15 @@ def read_table(
     stripped = [name.strip() for name in first]
     second = next(groups)
     following = second.cells[:HEADER_ROWS]
-    # The first row is a header if the settings say so; by default, if it has the name of a text or
-    # label column.
-    wanted, n_needed = _wanted_columns(settings)
-    is_header = settings.header
-    if is_header is None:
-        is_header = not wanted.isdisjoint(stripped)
-    if is_header:
-        names = list(stripped)
-        # a column before the others that numbers the rows, as R writes it, may have no name in it
-        numbers = [row[0] for row in following if len(row) == len(names) + 1]
-        is_distinct = 0 < len(following) == len(set(numbers))
-        if is_distinct and all(map(is_number, numbers)):
-            names.insert(0, "")
-    else:
-        # as many columns as in the first row, or in most of the next ones if it has more
-        widths = Counter(len(row) for row in (first, *following) if len(row) >= n_needed)
-        usual_width = min(widths, key=lambda each: (-widths[each], each), default=len(first))
-        width = usual_width if any(first[usual_width:]) else len(first)
-        names = [str(number) for number in range(1, width + 1)]
-    shown = None if is_header else first
-    places = find_fields(names, settings, place, has_numbers=True, first_row=shown)
-    n_more = 0  # rows after the first one that are of the header, by the second or third row
-    for n, row in enumerate(following[:2] if is_header else ()):
-        if any(map(_of_survey.fullmatch, row)) or (
-            n_more == n  # no document stands between the header and its types
-            and sum(map(bool, map(str.strip, row))) > 1
-            and all(map(_of_types.fullmatch, row))
-        ):
-            n_more = n + 1
+    names, places, is_header = find_columns(first, following, settings, place=place)
+    n_more = _count_header_rows(following) if is_header else 0
     if is_header and len(names) > len(first):
         warn(stream.path, "the header has no name for the first column, which numbers the rows")
     elif is_header and not n_more and _is_unlike_numbers(following):
         what = f"the second row ({format_names(following[0])}) may be of the header, because other rows have numbers in its place"
         warn(stream.path, f"{what}; remove it if it is, as by sed 2d")
-    texts = (*settings.text_field, *settings.other_fields)
-    if settings.header is None and all(map(is_number, texts)):
-        # say what the first row is taken for, if it may be something else
-        usual = {*USUAL_NAMES, *texts, *settings.label_names, settings.id_field}
-        if is_header and not usual.issuperset(stripped):
-            known = format_names(sorted(wanted.intersection(stripped)))
-            what = f"the first row is read as the header, because it has the column {known}"
-            warn(stream.path, f"{what}; give --no-header if it is a document, else --header")
-        if not is_header and _is_like_names(stripped):
-            n_alike = sum(map(_is_like_names, following))
-            is_unlike = len(following) >= MIN_ROWS and n_alike <= NAME_SHARE * len(following)
-            if is_unlike or any(name.lower() in usual for name in stripped):
-                what = f"the first row ({format_names(stripped)}) is read as a document"
-                warn(
-                    stream.path, f"{what}; give --header if it names the columns, else --no-header"
-                )
+    if settings.header is None:
+        _warn_of_header(stripped, following, settings, is_header=is_header, path=stream.path)
     if not is_escaped and any("\\N" in columns for columns in following):
         warn(stream.path, f"a column is \\N; {ESCAPE_HINT}")
     table = Table(
@@ -925,6 +892,79 @@ def read_table(
 
 
 read_tsv = partial(read_table, is_tsv=True)
+
+
+def find_columns(
+    first: list[str], following: Sequence[list[str]], settings: InputSettings, *, place: str
+) -> tuple[Sequence[str], ColumnPlaces, bool]:
+    """Return the names of all columns, the places of the wanted ones, and whether the first is a
+    header.
+
+    It is one if the settings say so; by default, if it has the name of a text or label column. A
+    column before the others that numbers the rows, as R writes it, may have no name in it. Without
+    a header, there are as many columns as in the first row, or in most of the next ones if it has
+    more.
+
+    raises  InputError: a wanted column is missing
+    """
+    names = [name.strip() for name in first]
+    is_header = settings.header
+    if is_header is None:
+        is_header = not _wanted_columns(settings)[0].isdisjoint(names)
+    if is_header:
+        numbers = [row[0] for row in following if len(row) == len(names) + 1]
+        is_distinct = 0 < len(following) == len(set(numbers))
+        if is_distinct and all(map(is_number, numbers)):
+            names.insert(0, "")
+        return names, find_fields(names, settings, place, has_numbers=True), True
+    n_needed = _wanted_columns(settings)[1]
+    widths = Counter(len(row) for row in (first, *following) if len(row) >= n_needed)
+    usual = min(widths, key=lambda width: (-widths[width], width), default=len(first))
+    width = usual if any(first[usual:]) else len(first)
+    numbers = [str(number) for number in range(1, width + 1)]
+    return numbers, find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
+
+
+def _warn_of_header(
+    names: list[str],
+    others: Sequence[Sequence[str]],
+    settings: InputSettings,
+    *,
+    is_header: bool,
+    path: str,
+) -> None:
+    """Say what the first row is taken for, if it may be something else: all text columns are
+    numbers.
+
+    names  the cells of the first row, without blanks around them
+    """
+    wanted = (*settings.text_field, *settings.label_names, *settings.other_fields)
+    usual = {*USUAL_NAMES, *wanted, settings.id_field}
+    if not all(map(is_number, (*settings.text_field, *settings.other_fields))):
+        return
+    if is_header and not usual.issuperset(names):
+        found = format_names(sorted(_wanted_columns(settings)[0].intersection(names)))
+        what = f"the first row is read as the header, because it has the column {found}"
+        warn(path, f"{what}; give --no-header if it is a document, else --header")
+    if not is_header and _is_like_names(names):
+        n_alike = sum(map(_is_like_names, others))
+        is_unlike_others = len(others) >= MIN_ROWS and n_alike <= NAME_SHARE * len(others)
+        if is_unlike_others or any(name.lower() in usual for name in names):
+            what = f"the first row ({format_names(names)}) is read as a document"
+            warn(path, f"{what}; give --header if it names the columns, else --no-header")
+
+
+def _count_header_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows after the first one are of the header, by the second or third row."""
+    n_rows = 0
+    for n, row in enumerate(rows[:2]):
+        if any(map(_of_survey.fullmatch, row)) or (
+            n_rows == n  # no document stands between the header and its types
+            and sum(map(bool, map(str.strip, row))) > 1
+            and all(map(_of_types.fullmatch, row))
+        ):
+            n_rows = n + 1
+    return n_rows
 
 
 def _is_unlike_numbers(rows: Sequence[Sequence[str]]) -> bool:

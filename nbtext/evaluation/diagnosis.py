@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -35,7 +35,7 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.records import Strings
 
 if TYPE_CHECKING:
-    from nbtext.model.explanation import Explanation
+    from nbtext.model.explanation import Explainer, Explanation
     from nbtext.model.inspection import Inspection
 
 MAX_CELLS_WITH_EXAMPLES = 1 << 11  # of the confusion matrix that have examples
@@ -247,14 +247,11 @@ class ErrorLog:
         mistakes = []
         top_features = None
         explainer = None
-        known: set[str] = set()
-        common: frozenset[str] = frozenset()
         if model is not None:
             from nbtext.model.explanation import Explainer
             from nbtext.model.inspection import inspect_model
 
             known = set(model.fitted.labels)
-            common = find_common_words(model)
             explainer = Explainer(model.fitted)
             top_features = inspect_model(
                 model, n_features=N_FEATURES, labels=[label for label in labels if label in known]
@@ -268,42 +265,11 @@ class ErrorLog:
                     batch, label=example.predicted, against=against
                 )
                 mistakes.append(Mistake(example, explanation))
-        counts = add_up(np.arange(len(outcomes))).cells(evaluation.labels)
-        both: dict[tuple[str, str], float] = defaultdict(int)
-        for (label, predicted), count in counts.items():
-            if predicted is not None and predicted != label:
-                both[min(label, predicted), max(label, predicted)] += count
-        listed = {cell: each.rank_examples() for cell, each in self.examples.items()}
-        pairs = []
-        for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
-            confusions = []
-            for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
-                documents = [each for each in listed.get(cell, []) if each.texts]
-                # of words, the contributions to the wrong label
-                sums: dict[str, float] = defaultdict(float)
-                n_with: dict[str, int] = defaultdict(int)
-                if explainer is not None and documents and known.issuperset(cell):
-                    label, predicted = cell
-                    texts = zip(*(example.texts for example in documents), strict=True)
-                    names = [example.id for example in documents]
-                    batch = Batch(names, tuple(map(list, texts)), [None] * len(documents))
-                    for each in explainer.explain_batch(batch, label=predicted, against=label):
-                        for part in each.contributions:
-                            sums[part.feature] += part.log_odds
-                            n_with[part.feature] += 1
-                misleading = [word for word in sums if sums[word] > 0 and word not in common]
-                misleading.sort(key=lambda word: (-sums[word], word))
-                words = tuple(
-                    MisleadingWord(word, n_with[word], sums[word] / len(documents))
-                    for word in misleading[:MAX_MISLEADING_WORDS]
-                )
-                confusions.append(DirectedConfusion(*cell, counts.get(cell, 0), words))
-            pairs.append(ConfusedPair((confusions[0], confusions[1])))
         return Diagnosis(
             evaluation=evaluation,
             intervals=compute_intervals(evaluator.metrics, *by_text(outcomes, add_up)),
-            confusions=Confusions(
-                labels, tuple(sorted(counts.items(), key=str)), listed, tuple(pairs)
+            confusions=self._confusions(
+                add_up(np.arange(len(outcomes))).cells(evaluation.labels), labels, model, explainer
             ),
             is_calibrated=model is not None and model.fitted.calibration.temperature is not None,
             trade_off=trade_off.parts(N_PARTS),
@@ -312,6 +278,32 @@ class ErrorLog:
             top_features=top_features,
             has_names=bool(self.examples),
         )
+
+    def _confusions(
+        self,
+        counts: dict[Cell, float],
+        labels: Strings,
+        model: TrainedModel | None,
+        explainer: Explainer | None,
+    ) -> Confusions:
+        both: dict[tuple[str, str], float] = defaultdict(int)
+        for (label, predicted), count in counts.items():
+            if predicted is not None and predicted != label:
+                both[min(label, predicted), max(label, predicted)] += count
+        listed = {cell: each.rank_examples() for cell, each in self.examples.items()}
+        pairs = []
+        common = find_common_words(model) if model is not None else frozenset[str]()
+        known = set(model.fitted.labels if model is not None else ())
+        for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_CONFUSED_PAIRS]:
+            confusions = []
+            for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
+                words: tuple[MisleadingWord, ...] = ()
+                documents = [each for each in listed.get(cell, []) if each.texts]
+                if explainer is not None and documents and known.issuperset(cell):
+                    words = _find_misleading_words(explainer, common, cell, documents)
+                confusions.append(DirectedConfusion(*cell, counts.get(cell, 0), words))
+            pairs.append(ConfusedPair((confusions[0], confusions[1])))
+        return Confusions(labels, tuple(sorted(counts.items(), key=str)), listed, tuple(pairs))
 
 
 def _example(
@@ -323,6 +315,30 @@ def _example(
     return Example(
         identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing
     )
+
+
+def _find_misleading_words(
+    explainer: Explainer,
+    common: frozenset[str],
+    cell: tuple[str, str],
+    documents: Sequence[Example],
+) -> tuple[MisleadingWord, ...]:
+    """Return the words of documents with the largest contributions to the wrong label, but for
+    common words.
+    """
+    label, predicted = cell
+    columns = tuple(map(list, zip(*(example.texts for example in documents), strict=True)))
+    batch = Batch([example.id for example in documents], columns, [None] * len(documents))
+    sums: dict[str, float] = defaultdict(float)
+    n_documents: dict[str, int] = defaultdict(int)
+    for explanation in explainer.explain_batch(batch, label=predicted, against=label):
+        for part in explanation.contributions:
+            sums[part.feature] += part.log_odds
+            n_documents[part.feature] += 1
+    n = len(documents)
+    misleading = [word for word in sums if sums[word] > 0 and word not in common]
+    largest = sorted(misleading, key=lambda word: (-sums[word], word))[:MAX_MISLEADING_WORDS]
+    return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest)
 
 
 def find_common_words(model: TrainedModel) -> frozenset[str]:

@@ -30,6 +30,7 @@ from nbtext.evaluation.metrics import (
     METRICS,
     MULTILABEL_METRICS,
     Metric,
+    MetricTotals,
     SetCounts,
     compute_metrics,
     mean_f1,
@@ -361,25 +362,6 @@ class Evaluator:
             square = np.zeros((len(labels), len(labels) + 1), counts.dtype)
             square[totals.true, totals.predicted] = counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
-        targets = None
-        # intervals of a proportion need documents that count once
-        if self._targets is not None and self._targets.targets and counts.dtype.kind != "f":
-            checks = []
-            for (metric, label, minimum), own in zip_longest(self._targets.targets, self._made):
-                whole = totals.support if metric == "recall" else totals.n_predicted
-                found = Proportion(0, 0)
-                if label in labels:
-                    k = labels.index(label)
-                    found = Proportion(int(totals.true_positives[k]), int(whole[k]))
-                low, high = 0.0, 1.0
-                if found.documents:
-                    low, high = found.interval(self._targets.confidence)
-                result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
-                check = TargetCheck(metric, label, minimum, found.value, low, high, result)
-                if own is not None:
-                    check = replace(check, min_probability=own.min_probability, offset=own.offset)
-                checks.append(check)
-            targets = tuple(checks)
         metrics = compute_metrics(totals, METRICS)
         return Evaluation(
             documents=totals.n_documents,
@@ -392,7 +374,7 @@ class Evaluator:
             ),
             confusion_matrix=matrix,
             reliability=list_bins(totals.bins),
-            targets=targets,
+            targets=self._check_targets(totals, labels),
             accuracy_interval=score_interval(metrics["accuracy"], by_text(outcomes, len)[1]),
         )
 
@@ -402,6 +384,27 @@ class Evaluator:
 
     def _set_counts(self) -> SetCounts | None:
         return SetCounts(*as_counts(self._sets).tolist()) if self._sets[0] else None
+
+    def _check_targets(
+        self, totals: MetricTotals, labels: Strings
+    ) -> tuple[TargetCheck, ...] | None:
+        # intervals of a proportion need documents that count once
+        if self._targets is None or not self._targets.targets or totals.counts.dtype.kind == "f":
+            return None
+        checks = []
+        for (metric, label, minimum), own in zip_longest(self._targets.targets, self._made):
+            whole = totals.support if metric == "recall" else totals.n_predicted
+            found = Proportion(0, 0)
+            if label in labels:
+                k = labels.index(label)
+                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
+            low, high = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
+            result = "met" if low >= minimum else "missed" if high < minimum else "undecided"
+            check = TargetCheck(metric, label, minimum, found.value, low, high, result)
+            if own is not None:
+                check = replace(check, min_probability=own.min_probability, offset=own.offset)
+            checks.append(check)
+        return tuple(checks)
 
 
 def list_pairs(true: Strings, predicted: Strings) -> list[PairKey]:

@@ -133,8 +133,10 @@ class Counter:
 
     def class_counts(self) -> ClassCounts:
         """Return the sums of `count`, by final column."""
-        _, rank = self.vocabulary()
-        return self._counts.class_counts(rank)
+        if self._hash_bits is not None:
+            return self._counts.class_counts(1 << self._hash_bits)
+        vocabulary, rank = self.vocabulary()
+        return self._counts.class_counts(len(vocabulary), rank)
 
     def take_too_long(self) -> int:
         """Return the number of tokens ignored since the last call because they are too long; see
@@ -370,14 +372,15 @@ class ClassCounter:
         if self._n_waiting > max(MAX_PENDING_ENTRIES, len(self._keys)):
             self._fold()
 
-    def class_counts(self, rank: Integers32) -> ClassCounts:
-        """Return the sums so far; feature j becomes column rank[j], and each column has one."""
+    def class_counts(self, n_features: int, rank: Integers32 | None = None) -> ClassCounts:
+        """Return the sums so far; with a rank, feature j becomes column rank[j]."""
         self._fold()
+        features = self._keys >> CLASS_BITS
         classes = self._keys & ((1 << CLASS_BITS) - 1)
-        columns = rank[self._keys >> CLASS_BITS].astype(np.int64)
+        columns = features if rank is None else rank[features].astype(np.int64)
         order = np.argsort(columns << CLASS_BITS | classes, kind="stable")
         return ClassCounts(
-            running_sums(np.bincount(columns, minlength=rank.max(initial=-1) + 1)),
+            running_sums(np.bincount(columns, minlength=n_features)),
             classes[order].astype(np.int32),
             self._documents[order],
             self._occurrences[order],

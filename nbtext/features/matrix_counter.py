@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,21 +65,9 @@ class MatrixCounter:
     ) -> DocumentTable:
         """See Counter. The sums of weights are not those of `class_counts`."""
         columns, hashes = self._find(matrix, self._add_names)
-        rows = check_numbers(matrix)
-        names = matrix.names
-        views = self._settings.view
-        if views and names is not None:
-            found = []
-            bounds = find_views(names, views)
-            for places, ends, indices in split_columns(rows.indptr, rows.indices, bounds):
-                part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
-                found.append(document_hashes(part, hashes[rows.indices[places]]))
-            of_contents = join_hashes(views, found)
-        else:
-            of_contents = document_hashes(rows, hashes[rows.indices])
+        rows = hash_rows(check_numbers(matrix), hashes, matrix.names, self._settings.view)
         rows = replace(
             rows,
-            hashes=of_contents,
             indices=columns[rows.indices],
             classes=classes,
             rows=np.arange(len(rows)),
@@ -100,7 +88,7 @@ class MatrixCounter:
     def class_counts(self) -> ClassCounts:
         """See Counter."""
         _, rank = self.vocabulary()
-        return self._sums.class_counts(rank)
+        return self._sums.class_counts(len(rank), rank)
 
     def take_too_long(self) -> int:
         """See Counter: the tokens that were ignored are not known."""
@@ -182,6 +170,19 @@ def check_numbers(matrix: Matrix) -> DocumentTable:
         )
     dtype = np.int32 if rows.is_counted else np.float64
     return replace(rows, counts=rows.counts.astype(dtype, copy=False))
+
+
+def hash_rows(
+    rows: DocumentTable, hashes: Hashes, names: Vocabulary | None, views: Sequence[str]
+) -> DocumentTable:
+    """Return rows with the hashes of their contents; `hashes` and `names` are of the features."""
+    if not views or names is None:
+        return replace(rows, hashes=document_hashes(rows, hashes[rows.indices]))
+    found = []
+    for places, ends, indices in split_columns(rows.indptr, rows.indices, find_views(names, views)):
+        part = replace(rows, indptr=ends, indices=indices, counts=rows.counts[places])
+        found.append(document_hashes(part, hashes[rows.indices[places]]))
+    return replace(rows, hashes=join_hashes(views, found))
 
 
 def known_tokens(rows: DocumentTable) -> Integers:

@@ -81,16 +81,7 @@ class Vectorizer:
             raise InputError("no documents to train on")
         classes = self._classes(y, len(rows))
         if self.settings.hash_bits is None:
-            features, rank = counting.vocabulary()
-            places = rank
-            if not len(features) or is_selective(self.settings):
-                sums = ClassCounter()
-                sums.add(rows, classes)
-                class_documents = np.bincount(classes).astype(np.int64)
-                columns = select_columns(sums.class_counts(rank), class_documents, self.settings)
-                places = np.where(rank < 0, rank, find_places(columns, len(features))[rank])
-                features = features.restrict(columns)
-            rows = rows.arrange(places)
+            features, rows = self._select_features(rows, classes, *counting.vocabulary())
         self.weighting_ = Weighting.fitted(
             self.settings,
             features,
@@ -180,6 +171,23 @@ class Vectorizer:
                 f"{number_of(len(labels), 'label')} for {number_of(n_documents, 'document')}"
             )
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
+
+    def _select_features(
+        self,
+        rows: DocumentTable,
+        classes: Integers32,
+        vocabulary: Vocabulary,
+        rank: Integers32,
+    ) -> tuple[Vocabulary, DocumentTable]:
+        """Return the selected features, and the rows in their columns."""
+        if len(vocabulary) and not is_selective(self.settings):
+            return vocabulary, rows.arrange(rank)
+        counter = ClassCounter()
+        counter.add(rows, classes)
+        counts = counter.class_counts(len(vocabulary), rank)
+        columns = select_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
+        places = find_places(columns, len(vocabulary))
+        return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
     def _matrix(self, rows: DocumentTable) -> csr_array:
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)

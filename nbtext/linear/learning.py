@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from nbtext.bayes.settings import AUTO, ModelSettings, check_label_count
 from nbtext.bayes.smoothing import BLOCK_SCORES, SCORES_AT_ONCE, Selection, judge
 from nbtext.errors import ConvergenceWarning, SettingsError
 from nbtext.features.csr import find_places
-from nbtext.features.document_table import EMPTY_HASH
+from nbtext.features.document_table import EMPTY_HASH, DocumentTable
 from nbtext.features.folds import NEVER_HELD_OUT, list_held_out, stratified_folds
 from nbtext.features.stored_documents import StoredDocuments
 from nbtext.linear.data import (
@@ -90,98 +90,49 @@ def learn(
     model: LinearModel = settings.linear_model
     check_label_count(data.n_classes, settings.model, "vectors" if settings.vectors else "model")
     documents = data.documents
-    hashes = documents.hashes
-    classes = documents.classes
-    class_documents = np.bincount(classes, minlength=data.n_classes)
     if isinstance(documents, StoredDocuments):
-        # Of documents in blocks, those with the smallest hashes are held out, as one fold: a random
-        # sample, which has all duplicates of its documents. Without goals, they are
-        # C_SELECTION_SIZE, with goals all whose lengths are known, but at most one of
-        # `settings.folds` parts. Their labels have other documents. Documents without a word, which
-        # are the last ones, are held out in the same share.
-        n_known = len(lengths)
-        wanted = n_known if goals != Goals() else C_SELECTION_SIZE
-        size = min(wanted, n_known, len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
-        if data.n_classes < 2:
-            size = 0
-        if 0 < size < n_known:
-            size = int(np.searchsorted(hashes[:n_known], hashes[size - 1], "right"))
-        own = classes[:size]
-        is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
-        folds = np.full(len(data), NEVER_HELD_OUT, np.int32)
-        folds[np.flatnonzero(is_held_out)] = 0
-        empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
-        if size:
-            folds[empty[empty >= size][:: len(data) // size]] = 0
-        n_unjudged = int((class_documents == 1).sum())
+        held_out = _hold_out_first(data, lengths, settings, goals)
         # of the others, only documents without a word are held out
         lengths = np.pad(lengths, (0, len(data) - len(lengths)))
     else:
-        # Without goals, only enough folds are held out for LINEAR_CALIBRATION_SIZE documents, or
-        # C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are
-        # held out that their scores, by each part of a stack, fit into memory.
-        folds = stratified_folds(
-            classes,
-            settings.folds,
-            seed=settings.seed,
-            contents=hashes,
-            class_documents=class_documents,
-        ).astype(np.int32)
-        # those that cannot be in a fold, because their class has no other one
-        n_unjudged = int((folds == NEVER_HELD_OUT).sum())
-        if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
-            folds[:] = NEVER_HELD_OUT
-        elif replace(goals, adjusts_prior=False) == Goals():
-            is_selected = settings.C == AUTO or model.is_stacked
-            _hold_out_at_least(folds, C_SELECTION_SIZE if is_selected else LINEAR_CALIBRATION_SIZE)
-        n_scored = (BLOCK_SCORES if model.is_stacked else SCORES_AT_ONCE) // data.n_classes
-        shuffled = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
-        folds[shuffled[n_scored:]] = NEVER_HELD_OUT
-    held_out = list_held_out(folds)
+        held_out = _hold_out(data, settings, goals, is_stacked=model.is_stacked)
     is_selecting = settings.C == AUTO
-    if not len(held_out):
+    if not len(held_out.documents):
         refuse_targets(goals.targets)
     is_judged = is_selecting or settings.calibrate or goals != Goals()
-    has_folds = len(held_out) > 0 and is_judged
+    has_folds = len(held_out.documents) > 0 and is_judged
     problem: Problem = model.problem(data, settings, jobs=jobs)
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    solver = SolverSettings(C, seed=settings.seed)
     scores = None
     start = None
     if has_folds and is_selecting:
-
-        def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
-            """Return the calibrated log-loss on held-out documents, their scores, and a
-            solution.
-            """
-            rough = make_rough(SolverSettings(C, seed=settings.seed))
-            solution = problem.solve(rough, start)
-            scores = problem.score_folds(folds, rough, solution)
-            judged = JudgedDocuments.of(documents, scores, lengths[held_out], held_out)
-            judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
-            return -judged.mean(judged.own), scores, solution
-
-        C, scores, start = search_strength(evaluate)
-    solver = SolverSettings(C, seed=settings.seed)
+        C, scores, start = _select_strength(
+            problem, held_out.folds, documents, lengths, make_rough(solver)
+        )
+        solver = solver._replace(C=C)
     solution = problem.solve(solver, start)
     if has_folds and scores is None:
-        scores = problem.score_folds(folds, make_rough(solver), solution)
+        scores = problem.score_folds(held_out.folds, make_rough(solver), solution)
     parts = problem.parts if isinstance(problem, Stack) else ()
     selection = Selection(Hyperparameters(0.0, C, parts=parts))
     if scores is not None:
-        judged = JudgedDocuments.of(documents, scores, lengths[held_out], held_out)
+        rows = held_out.documents
+        n_unjudged = held_out.n_unjudged
+        judged = JudgedDocuments.of(documents, scores, lengths[rows], rows)
         selection = judge(
             selection.hyperparameters,
             judged,
             fit_scaled_temperature(judged) if settings.calibrate else None,
-            n_unjudged=n_unjudged * len(held_out) // (len(data) - n_unjudged),
+            n_unjudged=n_unjudged * len(rows) // (len(data) - n_unjudged),
             goals=goals,
         )
         assert selection.estimate is not None  # for the types
         estimate = replace(
             selection.estimate,
             unjudged=n_unjudged,
-            duplicates=count_duplicates(hashes, documents.times),
-            folds=_count_folds(folds, settings),
+            duplicates=count_duplicates(documents.hashes, documents.times),
+            folds=_count_folds(held_out.folds, settings),
         )
         selection = selection._replace(estimate=estimate)
     scorer = problem.scorer(solution)
@@ -202,10 +153,110 @@ def count_duplicates(hashes: Hashes, times: Floats | None) -> int:
     return round(float(np.maximum(copies - 1, 0).sum()))
 
 
+class HeldOut(NamedTuple):
+    """The documents that are scored by models of others.
+
+    folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
+    n_unjudged  number of documents that cannot be in a fold, because their class has no other one
+    """
+
+    folds: Integers32
+    n_unjudged: int
+
+    @property
+    def documents(self) -> Integers:
+        """Those in a fold, (n_held_out,)."""
+        return list_held_out(self.folds)
+
+
 def _hold_out_at_least(folds: Integers32, size: int) -> None:
     """Hold out only as many folds as have so many documents."""
     sizes = np.cumsum(np.bincount(folds[folds != NEVER_HELD_OUT]))
     folds[folds > np.searchsorted(sizes, size)] = NEVER_HELD_OUT
+
+
+def _hold_out(
+    data: TrainingData, settings: ModelSettings, goals: Goals, *, is_stacked: bool = False
+) -> HeldOut:
+    """Choose documents to hold out: none if there are fewer than folds.
+
+    Without goals, only enough folds are held out for LINEAR_CALIBRATION_SIZE documents, or
+    C_SELECTION_SIZE: more are not worth the time. Of many classes, only so many documents are held
+    out that their scores, by each part of a stack, fit into memory.
+    """
+    classes = data.documents.classes
+    folds = stratified_folds(
+        classes,
+        settings.folds,
+        seed=settings.seed,
+        contents=data.documents.hashes,
+        class_documents=np.bincount(classes, minlength=data.n_classes),
+    ).astype(np.int32)
+    n_unjudged = int((folds == NEVER_HELD_OUT).sum())
+    if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
+        folds[:] = NEVER_HELD_OUT
+    elif replace(goals, adjusts_prior=False) == Goals():
+        _hold_out_at_least(
+            folds,
+            C_SELECTION_SIZE if settings.C == AUTO or is_stacked else LINEAR_CALIBRATION_SIZE,
+        )
+    n_scored = (BLOCK_SCORES if is_stacked else SCORES_AT_ONCE) // data.n_classes
+    documents = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
+    folds[documents[n_scored:]] = NEVER_HELD_OUT
+    return HeldOut(folds, n_unjudged)
+
+
+def _hold_out_first(
+    data: TrainingData, lengths: Array, settings: ModelSettings, goals: Goals
+) -> HeldOut:
+    """Choose documents to hold out of documents in blocks: as one fold, those with the smallest
+    hashes.
+
+    They are a random sample, which has all duplicates of its documents. Without goals, they are
+    C_SELECTION_SIZE, with goals all whose lengths are known, but at most one of `settings.folds`
+    parts. Their labels have other documents. Documents without a word, which are the last ones, are
+    held out in the same share.
+    """
+    classes = data.documents.classes
+    hashes = data.documents.hashes
+    wanted = len(lengths) if goals != Goals() else C_SELECTION_SIZE
+    size = min(wanted, len(lengths), len(data) // settings.folds, SCORES_AT_ONCE // data.n_classes)
+    if data.n_classes < 2:
+        size = 0
+    if 0 < size < len(lengths):
+        size = int(np.searchsorted(hashes[: len(lengths)], hashes[size - 1], "right"))
+    class_documents = np.bincount(classes, minlength=data.n_classes)
+    own = classes[:size]
+    is_held_out = (np.bincount(own, minlength=data.n_classes) < class_documents)[own]
+    folds = np.full(len(data), NEVER_HELD_OUT, np.int32)
+    folds[np.flatnonzero(is_held_out)] = 0
+    empty = np.flatnonzero(hashes == np.uint64(EMPTY_HASH))
+    if size:
+        folds[empty[empty >= size][:: len(data) // size]] = 0
+    return HeldOut(folds, int((class_documents == 1).sum()))
+
+
+def _select_strength(
+    problem: Problem,
+    folds: Integers32,
+    documents: DocumentTable | StoredDocuments,
+    lengths: Array,
+    rough: SolverSettings,
+) -> tuple[float, Floats, Any]:
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
+    solution.
+    """
+    held_out = list_held_out(folds)
+
+    def evaluate(C: float, start: Any) -> tuple[float, Floats, Any]:
+        solver = rough._replace(C=C)
+        solution = problem.solve(solver, start)
+        scores = problem.score_folds(folds, solver, solution)
+        judged = JudgedDocuments.of(documents, scores, lengths[held_out], held_out)
+        judged = judged.calibrate(fit_scaled_temperature(judged).log_posterior)
+        return -judged.mean(judged.own), scores, solution
+
+    return search_strength(evaluate)
 
 
 def search_strength(
@@ -275,51 +326,19 @@ def learn_labels(
         )
     check_label_count(data.n_classes, settings.model, "model")
     problem: OneVsRest = model.problem(data, settings, jobs=jobs)
-    # The documents of each rare label are spread over the folds: documents are stratified by their
-    # rarest label. If a label has only one document, that is held out, too, because labels of new
-    # documents may also lack examples. One threshold for all labels is fitted to about
-    # LINEAR_CALIBRATION_SIZE documents, one for each label to all that fit into memory. None is
-    # held out if there are fewer documents than folds.
-    sizes = np.array([len(members) for members in data.members])
-    rarest = np.full(len(data), data.n_classes, np.int32)
-    for k in np.argsort(-sizes, kind="stable").tolist():
-        rarest[data.members[k]] = k
-    folds = stratified_folds(
-        rarest, settings.folds, seed=settings.seed, contents=data.documents.hashes
-    ).astype(np.int32)
-    if len(np.unique(folds)) < settings.folds:
-        folds[:] = NEVER_HELD_OUT
-    has_own_thresholds = settings.optimize == label_calibration.MACRO_F1
-    wanted = len(data) if has_own_thresholds else label_calibration.MULTILABEL_CALIBRATION_SIZE
-    n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
-    _hold_out_at_least(folds, n_scored)
-    shuffled = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
-    folds[shuffled[n_scored:]] = NEVER_HELD_OUT
+    folds = _hold_out_sets(data, settings)
     held_out = list_held_out(folds)
     chunks = np.array_split(np.arange(data.n_classes), -(-data.n_classes * len(data) // MAX_DUALS))
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    solver = SolverSettings(C, seed=settings.seed)
     scaling = label_calibration.ScoreScaling(DEFAULT_SCALE, 0.0, np.zeros(data.n_classes))
     scores = None
     start = None
     if settings.C == AUTO and len(held_out):
-        # if only a part of the labels fits into memory, C is selected for every n-th label
-        classes = list(range(0, data.n_classes, len(chunks)))
-
-        def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
-            """Return the calibrated log-loss on held-out documents, their scores, and a
-            solution.
-            """
-            rough = make_rough(SolverSettings(C, seed=settings.seed))
-            solution = problem.solve(rough, start, classes=classes)
-            scores = np.zeros((len(held_out), data.n_classes), np.float32)
-            problem.score_held_out(folds, rough, solution, scores)
-            cells = _collect_cells(data, held_out, scores, classes)
-            return label_calibration.fit_calibration(cells, scaling)[1], scores, solution
-
-        C, scores, start = search_strength(evaluate)
-        if len(chunks) > 1:
-            scores = start = None
-    solver = SolverSettings(C, seed=settings.seed)
+        C, scores, start = _select_strength_of_labels(
+            problem, data, folds, len(chunks), make_rough(solver), scaling
+        )
+        solver = solver._replace(C=C)
     has_scores = scores is not None
     scores = np.zeros((len(held_out), data.n_classes), np.float32) if scores is None else scores
     weights: list[LabelWeights] = []
@@ -346,7 +365,7 @@ def learn_labels(
     fit = label_calibration.make_multilabel_fit(
         cells,
         label_calibration.fit_calibration(cells, scaling)[0],
-        by_label=has_own_thresholds,
+        by_label=settings.optimize == label_calibration.MACRO_F1,
     )
     assert fit.estimate is not None  # for the types
     estimate = replace(fit.estimate, folds=_count_folds(folds, settings))
@@ -357,6 +376,71 @@ def _count_folds(folds: Integers32, settings: ModelSettings) -> int | None:
     """Return how many folds were scored; None: all of the settings."""
     n_scored = len(np.unique(folds[folds != NEVER_HELD_OUT]))
     return n_scored if n_scored < settings.folds else None
+
+
+def _hold_out_sets(data: TrainingData, settings: ModelSettings) -> Integers32:
+    """Return the fold of each document, (n_documents,); NEVER_HELD_OUT of all if there are fewer
+    documents than folds.
+
+    The documents of each rare label are spread over the folds: documents are stratified by their
+    rarest label. If a label has only one document, that is held out, too, because labels of new
+    documents may also lack examples. One threshold for all labels is fitted to about
+    LINEAR_CALIBRATION_SIZE documents, one for each label to all that fit into memory.
+    """
+    sizes = np.array([len(members) for members in data.members])
+    order = np.argsort(-sizes, kind="stable")
+    rarest = np.full(len(data), data.n_classes, np.int32)
+    for k in order.tolist():
+        rarest[data.members[k]] = k
+    folds = stratified_folds(
+        rarest, settings.folds, seed=settings.seed, contents=data.documents.hashes
+    ).astype(np.int32)
+    if len(np.unique(folds)) < settings.folds:
+        folds[:] = NEVER_HELD_OUT
+    wanted = (
+        len(data)
+        if settings.optimize == label_calibration.MACRO_F1
+        else label_calibration.MULTILABEL_CALIBRATION_SIZE
+    )
+    n_scored = max(1, min(wanted, MAX_LABEL_SCORES // data.n_classes))
+    _hold_out_at_least(folds, n_scored)
+    documents = np.random.default_rng(settings.seed).permutation(list_held_out(folds))
+    folds[documents[n_scored:]] = NEVER_HELD_OUT
+    return folds
+
+
+def _select_strength_of_labels(
+    problem: OneVsRest,
+    data: TrainingData,
+    folds: Integers32,
+    n_chunks: int,
+    rough: SolverSettings,
+    scaling: label_calibration.ScoreScaling,
+) -> tuple[float, Floats32 | None, Any]:
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a
+    solution.
+
+    If only a part of the labels fits into memory, C is selected for every n-th label, and the
+    others are None.
+    """
+    held_out = list_held_out(folds)
+    classes = list(range(0, data.n_classes, n_chunks))
+
+    def evaluate(C: float, start: Any) -> tuple[float, Array, Any]:
+        solver = rough._replace(C=C)
+        solution = problem.solve(solver, start, classes=classes)
+        scores = np.zeros((len(held_out), data.n_classes), np.float32)
+        problem.score_held_out(folds, solver, solution, scores)
+        return (
+            label_calibration.fit_calibration(
+                _collect_cells(data, held_out, scores, classes), scaling
+            )[1],
+            scores,
+            solution,
+        )
+
+    C, scores, solution = search_strength(evaluate)
+    return (C, scores, solution) if n_chunks == 1 else (C, None, None)
 
 
 def _collect_cells(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -240,18 +240,7 @@ def descend(
         x = ratio(start, scale).ravel()
         value, gradient = evaluate(x)
         for _ in range(n_steps):
-            # steepest descent, or, once there are pairs, a quasi-Newton step
-            # Source: Nocedal, Wright, Numerical Optimization, 2006, algorithm 7.4
-            step = -gradient
-            shares = []
-            for change, difference, product in reversed(pairs):
-                shares.append(dot(change, step) / product)
-                step -= shares[-1] * difference
-            if pairs:
-                _, difference, product = pairs[-1]
-                step *= product / dot(difference, difference)
-            for change, difference, product in pairs:
-                step += (shares.pop() - dot(difference, step) / product) * change
+            step = _find_direction(gradient, pairs)
             slope = dot(gradient, step)
             size = 1.0
             short = 0.0
@@ -289,6 +278,28 @@ def descend(
     check_finite(x)
     is_converged = is_converged or dot(gradient, gradient) / 2 <= settings.tolerance * value
     return x.reshape(start.shape) * scale, bool(is_converged)
+
+
+def _find_direction(gradient: Floats, pairs: Sequence[tuple[Floats, Floats, float]]) -> Floats:
+    """Return the direction of steepest descent, or, once there are pairs, that of a quasi-Newton
+    step.
+
+    pairs  the last changes of the parameters and of the gradient, and their products
+
+    Source: Nocedal, Wright, Numerical Optimization, 2006, algorithm 7.4.
+    """
+    direction = -gradient
+    if not pairs:
+        return direction
+    shares = []
+    for change, difference, product in reversed(pairs):
+        shares.append(dot(change, direction) / product)
+        direction -= shares[-1] * difference
+    _, difference, product = pairs[-1]
+    direction *= product / dot(difference, difference)
+    for change, difference, product in pairs:
+        direction += (shares.pop() - dot(difference, direction) / product) * change
+    return direction
 
 
 # C = 3 is better than 1 for character n-grams (0.723 and 0.710 on messages in Thai), and as fast.

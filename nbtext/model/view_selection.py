@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import LeaveOneOutEstimate, ViewChoice
 from nbtext.bayes.settings import AUTO, COMBINED, ModelSettings
 from nbtext.documents.batch import Batch
@@ -16,6 +17,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import (
     UNSPACED,
     WORDS,
+    Vocabulary,
     compute_unspaced_share,
     find_views,
     take_view,
@@ -33,11 +35,12 @@ WORD_VIEWS = (WORDS, "word:2")
 # With 1,5 in place of 2,5, accuracy on held-out training documents rises by 0.003 to 0.005 for
 # messages, and by 0.004 for 1,000 short questions, but falls by 0.003 and 0.006 for 385 and 700.
 CHARACTER_VIEW = "char_wb:2,5"
-# Where words are not separated. Accuracy beside words, pairs of words and 2,5: Japanese sentences
-# (300 and 800) 0.850, 0.870 and 0.906, 0.912; Thai messages (300, 1,000, 3,000 and 17,000) 0.598,
-# 0.612, then 0.637, 0.642, then 0.673, 0.677 and 0.704, 0.706, in half the time. Beside words
-# alone, of too few documents to compare: Japanese sentences (20, 50 and 90) 0.572, 0.653, then
-# 0.557, 0.694 and 0.594, 0.768; Thai messages 0.467, 0.476, then 0.537, 0.528 and 0.531, 0.521.
+# Views where words are not separated. Accuracy on held-out training documents with words, pairs of
+# words and 2,5, and with these: Japanese sentences 0.850, 0.870 (300 of them) and 0.906, 0.912
+# (800); Thai messages 0.598, 0.612 (300), 0.637, 0.642 (1,000), 0.673, 0.677 (3,000) and 0.704,
+# 0.706 (17,000), in half the time. With words alone, and with these, of too few documents to
+# compare: Japanese sentences 0.572, 0.653 (20), 0.557, 0.694 (50) and 0.594, 0.768 (90); Thai
+# messages 0.467, 0.476 (20), 0.537, 0.528 (50) and 0.531, 0.521 (90).
 UNSPACED_VIEWS = ("char_wb:1,4", WORDS)
 # Mean number of words up to which characters are counted, too: about as many as in what a model
 # search calls short. Parts of words are evidence where there are few words. Accuracy on held-out
@@ -85,8 +88,8 @@ def count_for_model(
     If the settings leave the features to the model `combined`, it has a view of words and one of
     pairs of words, and one of character n-grams within words if documents are short; where words
     are not separated, it has words and character n-grams. If the settings leave the model open,
-    too, words alone are compared with that; see `fit_views`. Of a large corpus whose words are
-    separated, words alone are counted.
+    too, this combination is compared with words alone; see `fit_views`. Of a large corpus whose
+    words are separated, only single words are counted.
 
     on_batch    is called while the documents are counted for the first time
     may_select  whether views may be selected if the settings leave them open
@@ -102,11 +105,6 @@ def count_for_model(
     )
     if not (is_open or is_combined):
         return Counted(features, settings, count(features, on_batch))
-    views: Strings = WORD_VIEWS
-    if is_open and source.measure(MAX_SELECTED_BYTES) > MAX_SELECTED_BYTES:
-        views = ()
-    else:
-        source.keep_documents()
     n_documents = n_told = 0
 
     def watch(block: Any, batch: Batch) -> None:
@@ -124,29 +122,24 @@ def count_for_model(
         if on_batch is not None and n_told < 0:  # the first ones were told before
             on_batch(block, batch)
 
-    told = watch if len(views) > 0 else on_batch
-    try:
-        counts = count(replace(features, view=views), told)
-    except NotComparedError:
-        source.keep_documents()  # all of them, not only those that were counted
-        views = ()
+    views: Strings = ()  # that were counted; none: words
+    if is_combined or source.measure(MAX_SELECTED_BYTES) <= MAX_SELECTED_BYTES:
+        source.keep_documents()
+        try:
+            counts = count(replace(features, view=WORD_VIEWS), watch)
+            views = WORD_VIEWS
+        except NotComparedError:
+            source.keep_documents()  # all of them, not only those that were counted
+    if not views:
         counts = count(features, go_on)
-    words = take_words(counts, views) if views else counts
-    chosen = views
-    if is_unspaced(words, features.fields):
-        chosen = UNSPACED_VIEWS
-    elif views and (is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES):
-        n_words = words.statistics.feature_occurrences.sum()
-        if n_words <= MAX_SHORT_WORDS * words.statistics.n_documents:
-            chosen = (*views, CHARACTER_VIEW)
-    del words
-    if is_open and not (source.is_repeatable and can_combine(counts)):
-        chosen = views
-    if chosen != views:
+    is_small = is_combined or source.measure(MAX_CHARACTER_BYTES) <= MAX_CHARACTER_BYTES
+    better = choose_views(counts, views, features.fields, may_add=is_small)
+    if better != views and (is_combined or (source.is_repeatable and can_combine(counts))):
+        views = better
         del counts
-        counts = count(replace(features, view=chosen), None)
-    combined = replace(features, view=chosen)
-    if is_combined or not chosen:
+        counts = count(replace(features, view=views), None)
+    combined = replace(features, view=views)
+    if is_combined or not views:
         return Counted(combined, settings, counts)
     together = fit_views(counts, combined, settings, jobs=jobs)
     if together is not None:
@@ -155,20 +148,36 @@ def count_for_model(
     return Counted(features, settings, count(features, None))
 
 
-def is_unspaced(words: CorpusCounts, fields: Strings = ()) -> bool:
-    """Return whether words, one by one, are mostly runs of a script without spaces."""
-    assert words.vocabulary is not None  # for the types: words of the default features
-    occurrences = words.statistics.feature_occurrences
-    return compute_unspaced_share(words.vocabulary, occurrences, fields) >= UNSPACED
+def choose_views(
+    counts: CorpusCounts, views: Strings, fields: Strings, *, may_add: bool
+) -> Strings:
+    """Return the views that suit the documents: words and characters where words are not separated;
+    else those that were counted, with characters if documents are short.
 
-
-def take_words(counts: CorpusCounts, views: Strings) -> CorpusCounts:
-    """Return the counts of the view of words alone."""
+    views    that were counted; none: words
+    may_add  whether characters of separated words may be added
+    """
     vocabulary = counts.vocabulary
+    statistics = counts.statistics
     assert vocabulary is not None  # for the types: views are not hashed
-    view = views.index(WORDS)
-    words = counts.restrict(np.arange(*find_views(vocabulary, views)[view : view + 2]))
-    return replace(words, vocabulary=take_view(vocabulary, views, view))
+    if views:
+        view = views.index(WORDS)
+        statistics = statistics.slice(*find_views(vocabulary, views)[view : view + 2].tolist())
+        vocabulary = take_view(vocabulary, views, view)
+    if is_unspaced(vocabulary, statistics, fields):
+        return UNSPACED_VIEWS
+    n_words = statistics.feature_occurrences.sum()
+    is_short = n_words <= MAX_SHORT_WORDS * statistics.n_documents
+    return (*views, CHARACTER_VIEW) if views and may_add and is_short else views
+
+
+def is_unspaced(words: Vocabulary, statistics: ClassStatistics, fields: Strings = ()) -> bool:
+    """Return whether at least UNSPACED of the words are runs of a script without spaces.
+
+    words   single words, the features of the statistics
+    fields  whose names the features begin with
+    """
+    return compute_unspaced_share(words, statistics.feature_occurrences, fields) >= UNSPACED
 
 
 def can_combine(counts: CorpusCounts) -> bool:
@@ -183,7 +192,9 @@ def fit_views(
 ) -> FittedModel | None:
     """Return a combination of the views; None if the model `auto` of words alone has as high a
     leave-one-out accuracy, or as low a log-loss, or if there are too many labels, or no estimates.
-    Of too few different documents to tell, words alone are counted, unless they are not separated.
+
+    Fewer than MIN_SELECTED different documents cannot tell: then return None, but a combination
+    where words are not separated.
 
     counts  of all views, which retain documents to leave out
     """
@@ -193,9 +204,14 @@ def fit_views(
         return None
     combined = replace(settings, model=COMBINED)
     if np.count_nonzero(np.diff(counts.sample.hashes)) < MIN_SELECTED - 1:
-        is_unspaced = features.view == UNSPACED_VIEWS
-        return fit_model(counts, features, combined, jobs=jobs) if is_unspaced else None
-    words = take_words(counts, features.view)
+        if features.view != UNSPACED_VIEWS:
+            return None
+        return fit_model(counts, features, combined, jobs=jobs)
+    vocabulary = counts.vocabulary
+    assert vocabulary is not None  # for the types: views are not hashed
+    view = features.view.index(WORDS)
+    words = counts.restrict(np.arange(*find_views(vocabulary, features.view)[view : view + 2]))
+    words = replace(words, vocabulary=take_view(vocabulary, features.view, view))
     alone = fit_model(words, replace(features, view=()), settings, jobs=jobs).estimate
     del words
     together = fit_model(counts, features, combined, jobs=jobs)

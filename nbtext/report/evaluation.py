@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.diagnostics import Interval
 from nbtext.errors import format_number, number_of, printable
-from nbtext.evaluation.evaluator import Evaluation, ThresholdScore
-from nbtext.evaluation.metrics import ALL_METRICS, METRICS
+from nbtext.evaluation.evaluator import Evaluation, Groups, TargetAccuracy, ThresholdScore
+from nbtext.evaluation.metrics import ALL_METRICS, METRICS, Metric
 from nbtext.report.records import OutputRow
 from nbtext.report.result import Result
 from nbtext.report.terminal import Screen, new_table, show_number
@@ -17,6 +18,7 @@ from nbtext.report.training import format_share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 METRIC_COLUMNS = ("metric", "value", "label")
 # labels of a confusion matrix; with more, only the most frequent confusions
@@ -79,6 +81,31 @@ def _rows_by_group(evaluation: Evaluation) -> Iterator[OutputRow]:
             yield name, value, "", score.group
 
 
+def _group_tables(groups: Groups) -> Iterator[Table]:
+    """Yield the table of groups, and that of labels."""
+    names = [name for name in groups.per_group[0].metrics if ALL_METRICS[name].is_compared]
+    titles = [ALL_METRICS[name].title for name in names]
+    rows = (
+        (
+            printable(score.group),
+            format_number(score.documents),
+            *(show_number(score.metrics.get(name), ".4f") for name in names),
+        )
+        for score in groups.per_group
+    )
+    yield new_table(printable(groups.field), "documents", *titles, rows=rows)
+    if groups.per_label:
+        labels = (
+            (
+                printable(each.label),
+                show_number(each.auroc, ".4f"),
+                show_number(each.auroc_within_groups, ".4f"),
+            )
+            for each in groups.per_label
+        )
+        yield new_table("label", "AUROC", "within groups", rows=labels)
+
+
 def format_unknown(n_documents: float) -> str:
     """Say that so many documents have a true label that a model does not know, and what leaves them
     out.
@@ -112,30 +139,14 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         verb = "repeats" if evaluation.duplicates == 1 else "repeat"
         yield f"{evaluation.duplicates:,} of them {verb} another text; equal texts are in one fold"
     shown = {ALL_METRICS[name]: value for name, value in evaluation.metrics.items()}
-    line = ""  # as many metrics in a line as fit
-    for metric, value in shown.items():
-        if metric.is_abstention and not evaluation.unanswered:
-            continue
-        interval = evaluation.accuracy_interval if metric is METRICS["accuracy"] else None
-        text = f"{metric.title} {format_share(value, interval)}"
-        if line and len(line) + len(text) + 2 > screen.width:
-            yield line + ","
-            line = ""
-        line += f", {text}" if line else text
-    yield line
+    has_all = not evaluation.unanswered
+    yield from wrap_metrics(
+        {each: shown[each] for each in shown if not (each.is_abstention and has_all)},
+        screen.width,
+        evaluation.accuracy_interval,
+    )
     if evaluation.target_accuracy is not None:
-        target = evaluation.target_accuracy
-        what = f"accuracy {target.target:g}"
-        confidence = f"with {target.confidence:g} confidence"
-        if target.min_probability is None:
-            why = "there are too few documents"
-            if target.highest:
-                why = f"at most {target.highest:.4f} can be"
-            yield f"{what} cannot be assured {confidence}: {why}"
-        else:
-            what += f" {confidence}: --min-probability {target.min_probability:g}"
-            among = f"{target.answered:.4f} answered, accuracy among them {target.accuracy:.4f}"
-            yield f"{what} ({among})"
+        yield _format_target(evaluation.target_accuracy)
     for each in evaluation.targets or ():
         found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
         yield f"target {each.metric} of {printable(each.label)} {each.target:g}: {each.result}, {found}"
@@ -150,28 +161,7 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
         table.add_row(printable(score.label), *row)
     yield table
     if evaluation.groups is not None:
-        groups = evaluation.groups
-        names = [name for name in groups.per_group[0].metrics if ALL_METRICS[name].is_compared]
-        rows = (
-            (
-                printable(score.group),
-                format_number(score.documents),
-                *(show_number(score.metrics.get(name), ".4f") for name in names),
-            )
-            for score in groups.per_group
-        )
-        shown_names = (ALL_METRICS[name].title for name in names)
-        yield new_table(printable(groups.field), "documents", *shown_names, rows=rows)
-        if groups.per_label:
-            by_label = (
-                (
-                    printable(each.label),
-                    show_number(each.auroc, ".4f"),
-                    show_number(each.auroc_within_groups, ".4f"),
-                )
-                for each in groups.per_label
-            )
-            yield new_table("label", "AUROC", "within groups", rows=by_label)
+        yield from _group_tables(evaluation.groups)
     if evaluation.label_pairs:
         pairs = (
             (
@@ -222,3 +212,36 @@ def _layout(evaluation: Evaluation, screen: Screen) -> Iterator[RenderableType]:
             cells.append(Text(format_number(count) if count else "·", style=style))
         table.add_row(printable(label), *cells)
     yield table
+
+
+def _format_target(found: TargetAccuracy) -> str:
+    confidence = f"{found.confidence:g} confidence"
+    if found.min_probability is None:
+        why = (
+            f"at most {found.highest:.4f} can be"
+            if found.highest
+            else "there are too few documents"
+        )
+        return f"accuracy {found.target:g} cannot be assured with {confidence}: {why}"
+    what = (
+        f"accuracy {found.target:g} with {confidence}: --min-probability {found.min_probability:g}"
+    )
+    return f"{what} ({found.answered:.4f} answered, accuracy among them {found.accuracy:.4f})"
+
+
+def wrap_metrics(
+    metrics: Mapping[Metric[Any], float], width: int, interval: Interval
+) -> Iterator[str]:
+    """Yield lines with the titles and values of metrics, as many in a line as fit.
+
+    interval  of the accuracy
+    """
+    line = ""
+    for metric, value in metrics.items():
+        own = interval if metric is METRICS["accuracy"] else None
+        shown = f"{metric.title} {format_share(value, own)}"
+        if line and len(line) + len(shown) + 2 > width:
+            yield line + ","
+            line = ""
+        line += f", {shown}" if line else shown
+    yield line

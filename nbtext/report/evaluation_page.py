@@ -4,7 +4,7 @@ its content.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nbtext.errors import printable
@@ -92,28 +92,7 @@ def render_evaluation_page(
         if diagnosis.top_features is not None
         else [],
     }
-    charts = []
-    bins = evaluation.reliability
-    if has_probabilities and bins:
-        error = percent(evaluation.metrics["expected_calibration_error"])
-        words = (
-            "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
-            f"The mean distance from the line is {error}."
-        )
-        name = "calibrated" if diagnosis.is_calibrated else "as they are"
-        charts.append(_reliability_chart(words, ("accuracy", "documents"), name, bins))
-    parts = diagnosis.trade_off
-    if has_probabilities and len(parts) > 1:
-        trade_off = Chart(
-            "trade_off",
-            "Accuracy at each threshold",
-            f"Without a threshold (right), {percent(parts[-1].accuracy)} of the predictions are correct. A higher "
-            "threshold (left) leaves fewer predictions, of which usually a larger share is correct.",
-            ("threshold", "answered", "accuracy", "documents"),
-            ("threshold", "share with a label", "accuracy", "documents"),
-            [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],
-        )
-        charts.append(trade_off)
+    charts = [*evaluation_charts(diagnosis)] if has_probabilities else []
     data = {"confusions": _matrix(diagnosis, has_probabilities=has_probabilities)}
     return render_page(
         "evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data
@@ -174,6 +153,30 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
             :MAX_MISTAKE_WORDS
         ],
     }
+
+
+def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
+    """Yield the charts that have data."""
+    if diagnosis.evaluation.reliability:
+        error = percent(diagnosis.evaluation.metrics["expected_calibration_error"])
+        words = (
+            "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
+            f"The mean distance from the line is {error}."
+        )
+        name = "calibrated" if diagnosis.is_calibrated else "as they are"
+        bins = diagnosis.evaluation.reliability
+        yield _reliability_chart(words, ("accuracy", "documents"), name, bins)
+    parts = diagnosis.trade_off
+    if len(parts) > 1:
+        yield Chart(
+            "trade_off",
+            "Accuracy at each threshold",
+            f"Without a threshold (right), {percent(parts[-1].accuracy)} of the predictions are correct. A higher "
+            "threshold (left) leaves fewer predictions, of which usually a larger share is correct.",
+            ("threshold", "answered", "accuracy", "documents"),
+            ("threshold", "share with a label", "accuracy", "documents"),
+            [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],
+        )
 
 
 def _reliability_chart(

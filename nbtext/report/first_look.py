@@ -57,26 +57,35 @@ def look_at(counts: CorpusCounts, views: Sequence[str] = ()) -> FirstLook:
     n_repeated = int((hashes[1:] == hashes[:-1]).sum())  # the hashes of a sample ascend
     if counts.sample.weights is not None:  # a soft label is several documents of one text
         n_repeated = 0
-    # about which share of the texts are near duplicates, by the features of the first view
-    near = 0.0
-    sample = counts.sample.first(SEARCHED)
-    sample = sample.filter(sample.indptr[1:] > sample.indptr[:-1])
-    if has_application("review") and len(sample) >= COMPARED:
-        if views and counts.vocabulary is not None:
-            from nbtext.features.vocabulary import find_views
-
-            sample = sample.filter_entries(sample.indices < find_views(counts.vocabulary, views)[1])
-        share = len(sample) / (statistics.n_documents - sum(empty.values()))
-        estimate = load_method("estimate_near_duplicates")
-        near = estimate(sample, statistics.n_features, min(1.0, share))
     return FirstLook(
         int(statistics.n_documents),
         dict(zip(counts.labels, statistics.class_documents.tolist(), strict=True)),
         int(sum(empty.values())),
         (n_repeated, len(hashes)),
-        near,
+        _estimate_near(counts, views),
         TASKS[counts.task].has_one_label,
     )
+
+
+def _estimate_near(counts: CorpusCounts, views: Sequence[str]) -> float:
+    """Return about which share of the texts are near duplicates, by the features of the first
+    view; 0 without the application that finds them.
+    """
+    from nbtext.features.vocabulary import find_views
+
+    if not has_application("review"):
+        return 0.0
+    sample = counts.sample.first(SEARCHED)
+    sample = sample.filter(sample.indptr[1:] > sample.indptr[:-1])
+    if len(sample) < COMPARED:
+        return 0.0
+    if views and counts.vocabulary is not None:
+        sample = sample.filter_entries(sample.indices < find_views(counts.vocabulary, views)[1])
+    n_documents = counts.statistics.n_documents - sum((counts.empty_documents or {}).values())
+    estimate: float = load_method("estimate_near_duplicates")(
+        sample, counts.statistics.n_features, min(1.0, len(sample) / n_documents)
+    )
+    return estimate
 
 
 def format_first_look(

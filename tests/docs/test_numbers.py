@@ -66,8 +66,8 @@ features.stored_documents => MAX_ENTRIES_IN_MEMORY / 1e6 => Up to {:.1f} million
 model.view_selection => MAX_SHORT_WORDS => if a document has at most {:.0f} words on average
 model.view_selection => CHARACTER_VIEW[-3:].replace(",", " to ") => character n-grams of {} within words
 model.view_selection => UNSPACED_VIEWS[0][-1] => they are words and character n-grams of 1 to {}
-model.view_selection => MAX_SELECTED_BYTES / 1e6 => from sources of more than {:.0f} MB (a compressed
-model.view_selection => MAX_CHARACTER_BYTES / 1e6 => From sources of more than {:.0f} MB, no characters of separated words
+model.view_selection => MAX_SELECTED_BYTES / 1e6 => or a source of more than {:.0f} MB (a compressed
+model.view_selection => MAX_CHARACTER_BYTES / 1e6 => From sources of more than {:.0f} MB, character n-grams are not counted
 bayes.combination => MIN_INFORMED => tells labels apart in fewer than {:.0%} of these documents
 linear.stacking => C_OF_CHARACTERS => the `C` of NB-SVM is {:g}
 linear.stacking => BAYES[0][1] => with a smoothing of {:g} times the mean weight

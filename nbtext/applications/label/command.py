@@ -134,7 +134,8 @@ def label(given: Label) -> None:
     ):
         batches = read_batches(source, on_batch)
         pool = read_pool(batches, features, given.pool, given.sources[0])
-    if trained is None and not given.vectors and is_unspaced(pool.counts):
+    words = pool.counts.vocabulary
+    if words and not (trained or given.vectors) and is_unspaced(words, pool.counts.statistics):
         features = FeatureSettings(view=UNSPACED_VIEWS)
         pool = replace(pool, counts=count_pool(pool.documents, features))
     if pool.n_left_out:
@@ -143,8 +144,8 @@ def label(given: Label) -> None:
         given.run.say(f"chosen at random: {n_chosen:,} of {found}; for more, give a larger --pool")
     of_vectors = by_names = None
     if given.vectors:
-        assert pool.counts.vocabulary is not None  # words are not hashed
-        known = tuple(pool.counts.vocabulary.terms)
+        assert words is not None  # they are not hashed
+        known = tuple(words.terms)
         of_vectors = ModelSettings(vectors=given.vectors, vector_words=0, more_words=known)
         check_table(pool.counts, features, of_vectors)  # an error is said before the session
         of_vectors = replace(of_vectors, names=given.names)
